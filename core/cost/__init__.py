@@ -1,0 +1,1 @@
+"""Costs in bytes, FLOPs and seconds, from formulas; never imports torch."""

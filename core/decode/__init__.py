@@ -1,0 +1,1 @@
+"""Decoding: sampling, generation, traces of a run and the proof that the cache is exact."""

@@ -1,0 +1,1 @@
+"""This machine: its devices, its measured bandwidth and its inter-token latency."""

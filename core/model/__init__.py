@@ -1,0 +1,1 @@
+"""The transformer: layers, attention, KV cache, weights on disk and the tokenizer."""
