@@ -1,0 +1,1 @@
+"""What all pages share: registry, frame, run bar, components, palette, units, caching."""

@@ -1,0 +1,26 @@
+"""What stands around every page: wordmark, style, the session's settings, the address bar."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import assets, components, state
+from pages.ui.registry import APP_NAME, ROOT, Page
+from pages.ui.settings import address_names
+
+
+def open_frame() -> None:
+    """Draw what comes before the page and read the settings it needs."""
+    state.begin()
+    st.logo(str(ROOT / "assets/logo.svg"), size="medium")
+    st.html(f"<style>{assets.styles('frame')}</style>")
+    if state.lecture():
+        st.html(f"<style>{assets.read('css/lecture.css')}</style>")
+
+
+def close_frame(page: Page) -> None:
+    """Draw what comes after the page: the address follows the state it ended in."""
+    components.address(state.query(page.slug), address_names(), page.slug)
+
+
+__all__ = ["APP_NAME", "close_frame", "open_frame"]

@@ -1,0 +1,164 @@
+"""The run bar: prompt, examples, layer, head, and a popover with the rest.
+
+Widgets are given a key and never a value, and their state is set before they are drawn:
+feeding a result back through ``value=`` loses every second edit. The prompt and its button
+are a form, so a click on Run uses the text as it stands, with the cursor still in the box.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.config import STORYTELLER
+from pages.ui import state
+from pages.ui.examples import EXAMPLES
+from pages.ui.heads import head_name
+from pages.ui.settings import DTYPES, MAX_SEED, MAX_STEPS, MAX_TEMPERATURE, RunSettings
+
+_PREFIX = "run_"
+_EMPTY = "_prompt_empty"
+
+
+def run_bar(*, picks_head: bool = True) -> RunSettings:
+    """Draw the run bar and return the settings to use.
+
+    An empty prompt changes nothing: the last run stays, and :func:`prompt_is_empty` says so.
+    """
+    _seed_widgets()
+    chosen = _collect()
+    with st.container(key="onr_runbar", horizontal=True, vertical_alignment="center", gap="small"):
+        _prompt_form()
+        _examples()
+        if picks_head:
+            _pickers(chosen.layer)
+        _sampling(chosen)
+    return chosen
+
+
+def prompt_is_empty() -> bool:
+    """Whether the reader asked for a run of an empty prompt, which is not done."""
+    return bool(st.session_state.get(_EMPTY))
+
+
+def choose_head(layer: int, head: int) -> None:
+    """Make a head picked in the picture the one of the run bar, before it is drawn."""
+    state.change(layer=layer, head=head)
+    st.session_state[_key("layer")], st.session_state[_key("head")] = layer, head
+
+
+def _key(name: str) -> str:
+    return _PREFIX + name
+
+
+def _seed_widgets() -> None:
+    """Give each widget its value; a widget that was not drawn on the last page has lost it."""
+    for name, value in vars(state.settings()).items():
+        st.session_state.setdefault(_key(name), value)
+
+
+def _prompt_form() -> None:
+    with st.form("run_form", border=False, enter_to_submit=True):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.text_input(
+                "Prompt", key=_key("prompt"), label_visibility="collapsed", autocomplete="off"
+            )
+            st.form_submit_button("Run", type="primary", on_click=_submit)
+
+
+def _submit() -> None:
+    st.session_state[_EMPTY] = st.session_state[_key("prompt")] == ""
+    state.dismiss_dropped()
+
+
+def _examples() -> None:
+    with st.popover("Examples", key="onr_examples"):
+        for position, example in enumerate(EXAMPLES):
+            st.button(
+                example.name,
+                key=f"example_{position}",
+                on_click=_use_example,
+                args=(position,),
+                width="stretch",
+            )
+            st.caption(example.watch)
+
+
+def _use_example(position: int) -> None:
+    example = EXAMPLES[position]
+    st.session_state[_key("prompt")] = example.prompt
+    st.session_state[_key("temperature")] = example.temperature
+    st.session_state[_EMPTY] = False
+    state.dismiss_dropped()
+
+
+def _pickers(layer: int) -> None:
+    st.selectbox(
+        "Layer",
+        range(STORYTELLER.n_layers),
+        format_func=lambda option: f"Layer {option}",
+        key=_key("layer"),
+        label_visibility="collapsed",
+        width=112,
+    )
+    st.selectbox(
+        "Head",
+        range(STORYTELLER.n_heads),
+        format_func=lambda option: _head_label(layer, option),
+        key=_key("head"),
+        label_visibility="collapsed",
+        width=190,
+    )
+
+
+def _head_label(layer: int, head: int) -> str:
+    name = head_name(layer, head)
+    return f"Head {head} · {name}" if name else f"Head {head}"
+
+
+def _sampling(chosen: RunSettings) -> None:
+    with st.popover(f"Sampling: {chosen.sampling_label}", key="onr_sampling"):
+        st.number_input("Decode steps", 1, MAX_STEPS, step=1, key=_key("steps"))
+        st.slider(
+            "Temperature",
+            0.0,
+            MAX_TEMPERATURE,
+            step=0.05,
+            key=_key("temperature"),
+            help="0 is greedy: the likeliest token, always, and no filter below applies.",
+        )
+        st.number_input("Seed", 0, MAX_SEED, step=1, key=_key("seed"))
+        st.number_input(
+            "Top-k", min_value=0, step=1, key=_key("top_k"), help="0 is off. Applied first."
+        )
+        st.slider(
+            "Top-p",
+            0.01,
+            1.0,
+            step=0.01,
+            key=_key("top_p"),
+            help="1 is off. Applied second; the token that crosses the line is kept.",
+        )
+        st.slider("Min-p", 0.0, 1.0, step=0.01, key=_key("min_p"), help="0 is off. Applied last.")
+        st.segmented_control("Precision", DTYPES, key=_key("dtype"), required=True)
+        st.toggle("Same summation order", key=_key("same_order"), help=SAME_ORDER_HELP)
+
+
+SAME_ORDER_HELP = (
+    "Makes the cached pass and the full pass add the same numbers in the same order. Where the "
+    "processor's arithmetic allows it, the difference then is exactly 0: what the cache does is "
+    "exact, the rest is rounding. Slower, so off by default."
+)
+
+
+def _collect() -> RunSettings:
+    """Read the widgets; what a browser sends is checked again by the sampling settings."""
+    before = state.settings()
+    values: dict[str, Any] = {name: st.session_state[_key(name)] for name in vars(before)}
+    if values["prompt"] == "":
+        values["prompt"] = before.prompt
+    chosen = RunSettings(**values)
+    if chosen != before:
+        state.change(**values)
+    return chosen

@@ -1,0 +1,83 @@
+"""What a session remembers: its settings, the step of each page, lecture mode, what was dropped.
+
+The one place that knows the names in ``st.session_state``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.defaults import default_settings
+from pages.ui.settings import Dropped, RunSettings, parse_address, to_query
+
+_SETTINGS = "_settings"
+_STEPS = "_steps"
+_LECTURE = "_lecture"
+_DROPPED = "_dropped"
+_FIRST_STEP = "_first_step"
+
+
+def begin() -> None:
+    """Read the address, once in a session; afterwards the session owns the settings."""
+    if _SETTINGS in st.session_state:
+        return
+    asked = parse_address(st.query_params.to_dict(), default_settings())
+    st.session_state[_SETTINGS] = asked.settings
+    st.session_state[_LECTURE] = asked.lecture
+    st.session_state[_DROPPED] = asked.dropped
+    st.session_state[_FIRST_STEP] = asked.step
+    st.session_state[_STEPS] = {}
+
+
+def settings() -> RunSettings:
+    """The session's settings."""
+    found: RunSettings = st.session_state[_SETTINGS]
+    return found
+
+
+def change(**values: Any) -> RunSettings:
+    """Change some settings and return all of them."""
+    st.session_state[_SETTINGS] = replace(settings(), **values)
+    return settings()
+
+
+def step(slug: str) -> int:
+    """The step at which page ``slug`` was left; the address gives that of the first page."""
+    steps: dict[str, int] = st.session_state[_STEPS]
+    if slug not in steps:
+        steps[slug] = st.session_state.pop(_FIRST_STEP, 0) if not steps else 0
+    return steps[slug]
+
+
+def set_step(slug: str, value: int) -> None:
+    """Remember where the reader is on page ``slug``."""
+    st.session_state[_STEPS][slug] = value
+
+
+def lecture() -> bool:
+    """Whether lecture mode is on."""
+    return bool(st.session_state[_LECTURE])
+
+
+def set_lecture(value: bool) -> None:
+    """Switch lecture mode."""
+    st.session_state[_LECTURE] = value
+
+
+def dropped() -> tuple[Dropped, ...]:
+    """What the address asked for and could not get; empty once it has been dismissed."""
+    found: tuple[Dropped, ...] = st.session_state[_DROPPED]
+    return found
+
+
+def dismiss_dropped() -> None:
+    """Forget what was dropped: the reader has chosen something since."""
+    st.session_state[_DROPPED] = ()
+
+
+def query(slug: str) -> dict[str, str]:
+    """What the address of page ``slug`` needs to bring this state back."""
+    return to_query(settings(), default_settings(), step(slug), lecture())
