@@ -1,0 +1,164 @@
+"""The plots that need the context: what they ask for can only be copied or looked up.
+
+Invented words and names cannot be known in advance, so these plots are what teaches a model to
+look back: the copy game, songs, secret words, and who has what.
+"""
+
+from itertools import pairwise
+
+from core.model.training import words
+from core.model.training.telling import DAY, Telling, ending, opening
+from core.model.training.template import capitalise, in_words, with_article
+
+
+def copy_game(telling: Telling) -> str:
+    """One says some words and the other says them again."""
+    chooser = telling.chooser
+    hero, friend = telling.meet(), telling.meet()
+    story = telling.write(
+        "[{hero} and {friend} played the copy game."
+        "|{hero} the {hero.species} and {friend} the {friend.species} played the copy game."
+        "|{hero} had a parrot named {friend}.]",
+        hero=hero,
+        friend=friend,
+    )
+    for _ in range(chooser.number(1, 3)):
+        separator = chooser.pick([", ", " ", " ", " and "])
+        line = capitalise(separator.join(_game_words(telling)))
+        story += f' {hero} said, "{line}." {friend} said, "{line}."'
+        if chooser.chance(0.25):
+            story += f' {hero} said, "{line}."'
+    story += telling.write(
+        ' ["You got it right!" said {hero}.|They laughed and laughed.'
+        '|"Now it is your turn," said {hero}.] ',
+        hero=hero,
+    )
+    return story + ending(telling, hero, friend)
+
+
+def _game_words(telling: Telling) -> list[str]:
+    chooser = telling.chooser
+    kind = chooser.pick(["invented", "any", "of one list", "mixed"])
+    count = chooser.number(3, 7)
+    if kind == "invented":
+        return [chooser.invented_word() for _ in range(min(count, 5))]
+    if kind == "any":
+        return chooser.sample(words.ALL_WORDS, count)
+    if kind == "of one list":
+        lists = [words.OBJECTS, words.FOODS, words.ANIMALS, words.COLORS, words.NUMBERS]
+        return chooser.sample(chooser.pick([*lists, words.PLACES]), count)
+    return [
+        chooser.pick(words.ALL_WORDS) if chooser.chance(0.6) else chooser.invented_word()
+        for _ in range(count)
+    ]
+
+
+def song(telling: Telling) -> str:
+    """One makes up a song and the others sing it too."""
+    chooser = telling.chooser
+    hero = telling.meet()
+    one, two = chooser.invented_word(1, 2), chooser.invented_word(1, 2)
+    line = telling.write(
+        "[{One} {one}, the {OBJECT} is {COLOR}, {two} {two}"
+        "|{One}, {two}, my little {ANIMAL}, {one} and {two}"
+        "|{One} {two} {one}, dance with the {COLOR} {OBJECT}"
+        "|Oh {one}, oh {two}, the {ANIMAL} and the {ANIMAL}"
+        "|{NUMBER} {OBJECT}, {NUMBER} {OBJECT}, {one} {two} {one}]",
+        one=one,
+        One=capitalise(one),
+        two=two,
+    )
+    line = capitalise(line)
+    story = opening(telling, hero)
+    story += f' {hero} made a song. {hero.He} sang, "{line}!"'
+    for _ in range(chooser.number(1, 2)):
+        story += telling.write(
+            " [{friend} the {friend.species} heard it and sang too,"
+            '|{friend} liked the song. {friend.He} sang,] "{line}!"',
+            friend=telling.meet(),
+            line=line,
+        )
+    story += telling.write(
+        ' [Soon everyone was singing,|All the animals sang,|They all sang,] "{line}!" ', line=line
+    )
+    return story + ending(telling, hero)
+
+
+def pass_it_on(telling: Telling) -> str:
+    """A thing goes from child to child; who has it now?"""
+    children = [telling.meet("child") for _ in range(telling.chooser.number(2, 4))]
+    thing = telling.find_thing()
+    story = f"{children[0]} had {thing.a}."
+    for giver, taker in pairwise(children):
+        story += f" {giver} gave the {thing.noun} to {taker}."
+    story += telling.write(
+        "[| {last} was {GLAD}.] Who has the {thing.noun} now? {last} has the {thing}."
+        "[| Who had the {thing.noun} first? {first} had the {thing.noun} first.] ",
+        first=children[0],
+        last=children[-1],
+        thing=thing,
+    )
+    return story + ending(telling, children[-1], children[0])
+
+
+def who_has_what(telling: Telling) -> str:
+    """Some children each have a thing, and then questions are asked."""
+    chooser = telling.chooser
+    count = chooser.number(2, 4)
+    children = [telling.meet("child") for _ in range(count)]
+    nouns = chooser.sample_zipf(words.OBJECTS, count)
+    colors = chooser.sample_zipf(words.COLORS, count)
+    fact, question = chooser.pick(
+        [
+            (
+                "{child} has {a_color} {noun}.",
+                "What does {child} have? {child} has {a_color} {noun}.",
+            ),
+            (
+                "{child} had {a_color} {noun}.",
+                "What did {child} have? {child} had {a_color} {noun}.",
+            ),
+            ("The {noun} is for {child}.", "Who is the {noun} for? The {noun} is for {child}."),
+        ]
+    )
+    sentences = [
+        telling.write(
+            "[|{children} were at the {PLACE}. |{children} went to the {PLACE}. "
+            "|The children played near the {PLACE}. ]",
+            children=in_words([child.name for child in children]),
+        )
+    ]
+    asked = chooser.sample(range(count), chooser.number(1, count))
+    for template, indices in ((fact, range(count)), (question, asked)):
+        for index in indices:
+            sentences.append(
+                telling.write(
+                    template + " ",
+                    child=children[index],
+                    a_color=with_article(colors[index]),
+                    noun=nouns[index],
+                )
+            )
+    return "".join(sentences).rstrip()
+
+
+def secret_word(telling: Telling) -> str:
+    """A friend tells a secret word, which opens something some sentences later."""
+    chooser = telling.chooser
+    hero, friend = telling.meet(), telling.meet()
+    return (
+        opening(telling, hero)
+        + telling.write(
+            " {friend} told {hero} a secret word. The secret word was {word}. "
+            + DAY
+            + ", {hero} came to a big {COLOR} {gate} near the {PLACE}."
+            ' "What is the secret word?" asked the {gate}. "The secret word is {word},"'
+            " said {hero}. The {gate} opened. Inside was {thing.a}. ",
+            hero=hero,
+            friend=friend,
+            word=chooser.invented_word(),
+            gate=chooser.pick(words.THINGS_THAT_OPEN),
+            thing=telling.find_thing(),
+        )
+        + ending(telling, hero)
+    )
