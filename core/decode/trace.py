@@ -206,7 +206,9 @@ def _likeliest(
     wide = logits.double().cpu().numpy()
     probs = np.exp(wide - wide.max())
     probs /= probs.sum()
-    order = np.argsort(-wide, kind="stable")[:N_TOP]  # ties: the lowest id first
+    least = np.partition(wide, -N_TOP)[-N_TOP]
+    likely = np.flatnonzero(wide >= least)
+    order = likely[np.argsort(-wide[likely], kind="stable")][:N_TOP]  # ties: the lowest id first
     top = tuple(
         TopToken(int(i), tokenizer.label(i), tokenizer.text(i), float(wide[i]), float(probs[i]))
         for i in order

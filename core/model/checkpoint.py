@@ -73,7 +73,7 @@ def load_model(
     config = _read_config(folder, manifest)
     stored = _read_weights(folder, manifest, config)
     verify_file(folder, TOKENIZER_FILE, manifest)
-    tokenizer = Tokenizer(folder / TOKENIZER_FILE)
+    tokenizer = Tokenizer(folder / TOKENIZER_FILE, manifest.untrained_ids)
     if tokenizer.vocab_size != config.vocab_size:
         problem = f"has {tokenizer.vocab_size} ids, the model {config.vocab_size}"
         raise CheckpointError(folder / TOKENIZER_FILE, problem)

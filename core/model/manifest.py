@@ -21,11 +21,14 @@ WEIGHTS_FILE = "model.safetensors"
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a model folder promises: per file its SHA-256 and its size in bytes."""
+    """What a model folder promises: per file its SHA-256 and its size in bytes.
+
+    ``untrained_ids`` are the token ids that never occurred in training.
+    """
 
     sha256: Mapping[str, str]
     n_bytes: Mapping[str, int]
-    details: Mapping[str, Any]
+    untrained_ids: frozenset[int]
 
     @property
     def model_sha256(self) -> str:
@@ -44,12 +47,13 @@ def read_manifest(folder: Path) -> Manifest:
         files = data["files"]
         sha256 = {name: str(entry["sha256"]) for name, entry in files.items()}
         n_bytes = {name: int(entry["bytes"]) for name, entry in files.items()}
+        untrained_ids = frozenset(int(i) for i in data.get("untrained_ids", ()))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CheckpointError(file, "does not list files with sha256 and bytes") from error
     for name in (CONFIG_FILE, WEIGHTS_FILE, TOKENIZER_FILE):
         if name not in sha256:
             raise CheckpointError(file, f"does not list {name}")
-    return Manifest(sha256, n_bytes, data)
+    return Manifest(sha256, n_bytes, untrained_ids)
 
 
 def verify_file(folder: Path, name: str, manifest: Manifest) -> bytes:

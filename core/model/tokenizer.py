@@ -45,10 +45,13 @@ class EncodedPrompt:
 class Tokenizer:
     """The vocabulary of a model folder.
 
+    ``untrained_ids`` are those that never occurred in training; a prompt that uses one gets
+    a warning.
+
     Raises: CheckpointError naming the file if it is missing or not a byte-level vocabulary.
     """
 
-    def __init__(self, file: Path, trained_ids: Iterable[int] | None = None) -> None:
+    def __init__(self, file: Path, untrained_ids: Iterable[int] = ()) -> None:
         self._hf = _read(file)
         # Without this, "<|end|>" typed in a prompt would become the special token.
         self._hf.encode_special_tokens = True
@@ -58,7 +61,11 @@ class Tokenizer:
                 raise CheckpointError(file, f"lacks the token {name}")
         self.bos_id, self.end_id = vocab[START], vocab[END]
         self._pieces = _pieces(vocab, file)
-        self._trained = frozenset(self._plain_ids() if trained_ids is None else trained_ids)
+        self._untrained = frozenset(untrained_ids)
+        self._texts = [decode_pieces([piece]) for piece in self._pieces]
+        self._labels = [piece_label(piece) for piece in self._pieces]
+        self._texts[self.bos_id], self._texts[self.end_id] = START, END
+        self._labels[self.bos_id], self._labels[self.end_id] = START_LABEL, END_LABEL
 
     @property
     def vocab_size(self) -> int:
@@ -117,16 +124,11 @@ class Tokenizer:
 
     def text(self, token_id: int) -> str:
         """Return the token's own text; incomplete bytes in hex, a special token by name."""
-        if token_id in (self.bos_id, self.end_id):
-            return START if token_id == self.bos_id else END
-        piece = self._pieces[token_id]
-        return decode_pieces([piece])
+        return self._texts[token_id]
 
     def label(self, token_id: int) -> str:
         """Return the token made visible, different for every id."""
-        if token_id in (self.bos_id, self.end_id):
-            return START_LABEL if token_id == self.bos_id else END_LABEL
-        return piece_label(self._pieces[token_id])
+        return self._labels[token_id]
 
     def stream(self, ids: Iterable[int]) -> list[str]:
         """Return the text that becomes readable with each id; the last one flushes the rest."""
@@ -138,12 +140,7 @@ class Tokenizer:
 
     def untrained_labels(self, ids: Sequence[int]) -> list[str]:
         """Return the labels of ids that never occur in the training stories, each once."""
-        return [self.label(i) for i in dict.fromkeys(ids) if i not in self._trained]
-
-    def _plain_ids(self) -> Iterable[int]:
-        """Ids of printable ASCII and line ends, the alphabet of the stories."""
-        allowed = {0x0A, *range(0x20, 0x7F)}
-        return (i for i, piece in enumerate(self._pieces) if allowed.issuperset(piece))
+        return [self.label(i) for i in dict.fromkeys(ids) if i in self._untrained]
 
     def _last_whole(self, ids: Sequence[int], n_kept: int) -> list[int]:
         """The last ids, not starting in the middle of a UTF-8 character."""
