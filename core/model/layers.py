@@ -6,9 +6,14 @@ as in Hugging Face Llama), Shazeer 2020 (SwiGLU).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+Product = Callable[[Tensor, Tensor, int], Tensor]
+"""How rows meet a weight matrix: :func:`linear`, or another that gives the same numbers."""
 
 
 def pad_rows(x: Tensor, min_rows: int) -> Tensor:

@@ -21,7 +21,7 @@ from core.model.attention import (
     causal_mask,
 )
 from core.model.kv_cache import KVCache
-from core.model.layers import apply_rope, linear, rms_norm, rope_table, swiglu
+from core.model.layers import Product, apply_rope, linear, rms_norm, rope_table, swiglu
 from core.model.weights import LayerWeights, Weights
 
 
@@ -95,11 +95,16 @@ DEFAULT_OPTIONS = ForwardOptions()
 
 
 class Transformer:
-    """The model: a config and its weights, without any state of a run."""
+    """The model: a config and its weights, without any state of a run.
 
-    def __init__(self, config: ModelConfig, weights: Weights) -> None:
+    ``product`` is how rows meet a matrix. Which call is fastest differs by machine, so a bench
+    may pass the one it found; every other line of the step stays the same.
+    """
+
+    def __init__(self, config: ModelConfig, weights: Weights, product: Product = linear) -> None:
         self.config = config
         self.weights = weights
+        self._product = product
         cos, sin = rope_table(config.head_dim, config.max_seq_len, config.rope_theta)
         self._cos = cos.to(weights.embedding)
         self._sin = sin.to(weights.embedding)
@@ -199,10 +204,10 @@ class Transformer:
                 blended = blended.clone()
                 blended[:, options.head_off[1]] = 0.0
             joined = blended.transpose(1, 2).reshape(*tokens.shape, config.q_width)
-            x = x + linear(joined, layer.o, min_rows)  # (B, T, D)
+            x = x + self._product(joined, layer.o, min_rows)  # (B, T, D)
             mlp_in = rms_norm(x, layer.mlp_norm, config.norm_eps, min_rows)
-            gated = swiglu(linear(mlp_in, layer.gate_up, min_rows))  # (B, T, F)
-            x = x + linear(gated, layer.down, min_rows)
+            gated = swiglu(self._product(mlp_in, layer.gate_up, min_rows))  # (B, T, F)
+            x = x + self._product(gated, layer.down, min_rows)
             if record:
                 inputs = {"qkv": normed, "o": joined, "gate_up": mlp_in, "down": gated}
                 records.append(LayerRecord(q, k, v, *rows, inputs))
@@ -219,7 +224,7 @@ class Transformer:
         hidden = rms_norm(x, self.weights.final_norm, config.norm_eps, min_rows)
         if counts is not None:
             counts.add_product("lm_head", hidden, self.weights.lm_head)
-        logits = linear(hidden, self.weights.lm_head, min_rows)
+        logits = self._product(hidden, self.weights.lm_head, min_rows)
         return ForwardResult(logits, hidden, tuple(records))
 
     def _project(
@@ -228,7 +233,7 @@ class Transformer:
         """Queries, keys and values of the new tokens, queries and keys turned to position."""
         config = self.config
         heads = config.n_heads + 2 * config.n_kv_heads
-        qkv = linear(x, layer.qkv, min_rows).view(*x.shape[:2], heads, config.head_dim)
+        qkv = self._product(x, layer.qkv, min_rows).view(*x.shape[:2], heads, config.head_dim)
         qkv = qkv.transpose(1, 2)  # (B, H + 2K, T, d)
         turned = apply_rope(qkv[:, : config.n_heads + config.n_kv_heads], cos, sin)
         q, k = turned[:, : config.n_heads], turned[:, config.n_heads :]
