@@ -1,0 +1,154 @@
+"""Parameters and weight bytes: stored, active, and read by one decode step.
+
+The input embedding and learned positions are looked up, a row per token, so a step does not
+read them; the output head is read whole, and a tied head is the embedding, stored once. Of
+experts, a step with B sequences reads the expected number of distinct ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.cost.dtypes import NumberFormat, number_format
+from core.cost.spec import LayerKind, Matrix, ModelSpec
+
+MAX_EXACT_BATCH = 64
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """Parameters of a model: all, used by one token, and read by a decode step of batch 1."""
+
+    total: int
+    active: int
+    read_per_step: int
+    tables: int
+
+
+def parameter_counts(model: ModelSpec) -> ParameterCounts:
+    """Return the parameter counts of a model whose widths are known.
+
+    ``active`` is the total with experts reduced to those of one token; ``read_per_step``
+    leaves out the looked-up tables but not a head that is tied to one.
+
+    Raises: ValueError if the config did not give the widths
+
+    >>> from core.config import STORYTELLER
+    >>> from core.cost.spec import spec_from_config
+    >>> parameter_counts(spec_from_config(STORYTELLER))
+    ParameterCounts(total=869504, active=869504, read_per_step=869504, tables=131072)
+    """
+    _need_widths(model)
+    tables = sum(n_params for _, n_params in model.tables)
+    head = sum(matrix.n_params for matrix in model.outer_matrices)
+    head_weights = sum(matrix.d_in * matrix.d_out for matrix in model.outer_matrices)
+    stored_head = head - head_weights if model.tied_embeddings else head
+    layers = sum(n * _layer_params(layer, False) for layer, n in model.groups().items())
+    active = sum(n * _layer_params(layer, True) for layer, n in model.groups().items())
+    outer = tables + stored_head + model.outer_vectors
+    return ParameterCounts(
+        total=outer + layers,
+        active=outer + active,
+        read_per_step=active + head + model.outer_vectors,
+        tables=tables,
+    )
+
+
+def _layer_params(layer: LayerKind, active: bool) -> int:
+    matrices = sum(m.n_active_params if active else m.n_params for m in layer.matrices)
+    return matrices + layer.vector_params
+
+
+def weight_bytes_stored(model: ModelSpec, dtype: str | NumberFormat | None = None) -> int:
+    """Return the bytes of all weights; ``dtype`` None means as published.
+
+    >>> from core.config import STORYTELLER
+    >>> from core.cost.spec import spec_from_config
+    >>> weight_bytes_stored(spec_from_config(STORYTELLER), "float16")
+    1739008
+    """
+    _need_widths(model)
+    bits = 0
+    for matrix, copies in _all_matrices(model):
+        if matrix.part == "head" and model.tied_embeddings:
+            bits += copies * format_for(model, "", dtype).row_bits(matrix.extra)
+        else:
+            bits += copies * matrix.copies * copy_bits(model, matrix, dtype)
+    plain = format_for(model, "", dtype)
+    for _, n_params in model.tables:
+        width = model.d_model or 1
+        bits += plain.matrix_bits(width, n_params // width)
+    return -(-(bits + _vector_bits(model, dtype)) // 8)
+
+
+def weight_bytes_read(
+    model: ModelSpec, batch: int = 1, dtype: str | NumberFormat | None = None
+) -> int:
+    """Return the bytes of weights that one decode step of B sequences reads.
+
+    Source: routing taken as uniform and independent, E (1 - (1 - k / E)^B) distinct experts
+
+    >>> from core.config import STORYTELLER
+    >>> from core.cost.spec import spec_from_config
+    >>> weight_bytes_read(spec_from_config(STORYTELLER), 1, "float16")
+    1739008
+    """
+    _need_widths(model)
+    bits = 0.0 if batch > 1 else 0
+    for matrix, copies in _all_matrices(model):
+        read = matrices_read(matrix, batch)
+        bits += copies * read * copy_bits(model, matrix, dtype)
+    total = bits + _vector_bits(model, dtype)
+    return round(total / 8) if isinstance(total, float) else -(-total // 8)
+
+
+def expected_distinct(n_experts: int, used: int, batch: int) -> float:
+    """Return how many of E experts a step reads when each of B tokens picks k of them.
+
+    >>> expected_distinct(8, 2, 1), round(expected_distinct(8, 2, 8), 3)
+    (2.0, 7.199)
+    """
+    if used >= n_experts:
+        return float(n_experts)
+    if batch == 1:
+        return float(used)
+    return float(n_experts * (1.0 - (1.0 - used / n_experts) ** batch))
+
+
+def matrices_read(matrix: Matrix, batch: int) -> int | float:
+    """Return how many copies of a matrix one step of B sequences reads."""
+    if matrix.copies == matrix.used:
+        return matrix.copies
+    if batch == 1:
+        return matrix.used
+    return expected_distinct(matrix.copies, matrix.used, batch)
+
+
+def format_for(model: ModelSpec, part: str, dtype: str | NumberFormat | None) -> NumberFormat:
+    """Return the format of a part: the chosen dtype for all, or the published one."""
+    return model.native_format(part) if dtype is None else number_format(dtype)
+
+
+def _all_matrices(model: ModelSpec) -> list[tuple[Matrix, int]]:
+    """Return every distinct matrix with how many layers have it."""
+    listed = [(matrix, 1) for matrix in model.outer_matrices]
+    for layer, count in model.groups().items():
+        listed += [(matrix, count) for matrix in layer.matrices]
+    return listed
+
+
+def copy_bits(model: ModelSpec, matrix: Matrix, dtype: str | NumberFormat | None) -> int:
+    """Return the bits of one copy: its weights with scales, its vectors at the plain format."""
+    weights = format_for(model, matrix.part, dtype).matrix_bits(matrix.d_in, matrix.d_out)
+    return weights + format_for(model, "", dtype).row_bits(matrix.extra)
+
+
+def _vector_bits(model: ModelSpec, dtype: str | NumberFormat | None) -> int:
+    plain = format_for(model, "", dtype)
+    layers = sum(n * plain.row_bits(layer.vector_params) for layer, n in model.groups().items())
+    return layers + plain.row_bits(model.outer_vectors)
+
+
+def _need_widths(model: ModelSpec) -> None:
+    if not model.complete:
+        raise ValueError(f"the weights of {model.name} are not known: {' '.join(model.notes)}")
