@@ -1,0 +1,71 @@
+"""The conditions of a measurement: without them its number means nothing to anyone else."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+
+import torch
+
+import core
+from core.machine.counters import GpuCounters
+from core.machine.device import DeviceInfo, cpu_name, total_memory_bytes
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Host, device, driver, versions, threads, date and load of one measurement."""
+
+    host: str
+    system: str
+    cpu: str
+    n_cpus: int
+    memory_total_bytes: int | None
+    device: str
+    device_name: str
+    device_uuid: str | None
+    driver: str
+    n_threads: int
+    python: str
+    torch: str
+    numpy: str
+    cuda: str | None
+    app_version: str
+    date_utc: str
+    load_average_1min: float | None
+
+
+def conditions(device: DeviceInfo, now: datetime | None = None) -> Conditions:
+    """Read the conditions now."""
+    moment = now or datetime.now(UTC)
+    return Conditions(
+        host=platform.node(),
+        system=f"{platform.system()} {platform.release()} {platform.machine()}",
+        cpu=cpu_name(),
+        n_cpus=device.n_cpus,
+        memory_total_bytes=total_memory_bytes(),
+        device=device.torch_name,
+        device_name=device.name,
+        device_uuid=device.uuid,
+        driver=_driver(device),
+        n_threads=torch.get_num_threads(),
+        python=platform.python_version(),
+        torch=torch.__version__,
+        numpy=metadata.version("numpy"),
+        cuda=torch.version.cuda,
+        app_version=core.__version__,
+        date_utc=moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        load_average_1min=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    )
+
+
+def _driver(device: DeviceInfo) -> str:
+    if device.kind != "cuda":
+        return "none needed"
+    counters = GpuCounters(torch_uuid=device.uuid, pci_address=device.pci_address)
+    version = counters.driver_version
+    counters.close()
+    return f"NVIDIA {version}" if version else f"not known: {counters.problem}"
