@@ -1,0 +1,296 @@
+// @ts-check
+/** The stage of "One new row": triangle or cache, heads, panel and transport over one stored run. */
+import { AttentionPainter } from "./attention.mjs"
+import { CachePainter } from "./cacheview.mjs"
+import { el, segmented, setAttr, setText } from "./dom.mjs"
+import { readTheme } from "./draw.mjs"
+import { HeadStrip, namesOf } from "./heads.mjs"
+import { Panel } from "./panel.mjs"
+import { Picture } from "./picture.mjs"
+import { STEP_MS, continuesRun, phaseNumber, runOf } from "./run.mjs"
+import { storeGet, storeSubscribe } from "./store.mjs"
+import { Synced } from "./sync.mjs"
+import { pictureMenu } from "./takeaway.mjs"
+import { Transport } from "./transport.mjs"
+
+const NEXT_LABEL = "Process next token ▶"
+/** Rows asked for at a time, and how long an answer may take before the viewer's next wish asks again. */
+const ROWS_AHEAD = 16
+const PATIENCE_MS = 15_000
+
+/** Rows to ask for, or 0 where the run cannot grow.
+ * @param {any} payload @param {number} rowsAhead */
+export function wantedRows(payload, rowsAhead = ROWS_AHEAD) {
+  if (payload.stop.reason !== "steps" || payload.stop.more === false) return 0
+  const most = payload.model.max_seq_len ?? Infinity
+  return payload.n_rows < most ? Math.min(most, payload.n_rows + rowsAhead) : 0
+}
+
+class NewRowStage {
+  /** @param {any} parent a ShadowRoot, or the element of the offline page */
+  constructor(parent) {
+    this.control = new AbortController()
+    const { signal } = this.control
+    this.view = { pick: new Synced({ layer: 0, head: 0 }), scale: new Synced("sqrt"), view: new Synced("rows"), mask: new Synced(false) }
+    /** @type {any} */
+    this.data = {}
+    /** @type {((name: string, value: any) => void)|null} */
+    this.send = null
+    /** @type {import("./run.mjs").Run|null} */
+    this.run = null
+    /** @type {import("./run.mjs").Run|null} */
+    this.compare = null
+    this.nonce = /** @type {any} */ (undefined)
+    this.asked = { rows: 0, at: 0 }
+    this.build(parent, signal)
+    storeSubscribe((key) => this.isMine(key) && this.load(), signal)
+    document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.retheme(), { signal })
+  }
+
+  /** @param {any} parent @param {AbortSignal} signal */
+  build(parent, signal) {
+    this.root = parent.querySelector("[data-onr='stage']")
+    this.waiting = el("p", { class: "onr-waiting", role: "status" }, "Waiting for the run…")
+    this.pictures = el("div", { class: "onr-pictures" })
+    const side = el("div", { class: "onr-side" })
+    const panel = el("aside", { class: "onr-panel", "aria-label": "This step" })
+    this.body = el("div", { class: "onr-body" }, this.pictures, side, panel)
+    this.foot = el("div", { class: "onr-foot" })
+    this.stage = el("div", { class: "onr-stage", hidden: true }, this.body, this.foot)
+    this.root.replaceChildren(this.waiting, this.stage)
+    this.transport = new Transport(this.foot, {
+      label: NEXT_LABEL, stepMs: STEP_MS, signal,
+      paint: (step, ms) => this.paint(step, ms),
+      caption: (step) => this.run?.frame(step).caption ?? "",
+      valueText: (step) => this.valueText(step),
+      onStep: (step) => this.emit("step", step),
+      wantMore: () => this.wantMore(),
+      endSentence: () => this.endSentence(),
+    })
+    const options = { repaint: () => this.transport.schedule(), signal }
+    this.main = new Picture(this.pictures, options)
+    this.second = new Picture(this.pictures, options)
+    this.strip = new HeadStrip(side, (pick) => this.choose("pick", pick))
+    this.panel = new Panel(panel, side)
+    this.buildExtras(signal)
+  }
+
+  /** @param {AbortSignal} signal */
+  buildExtras(signal) {
+    const { extras } = this.transport
+    this.viewSwitch = segmented("View", [["rows", "Rows"], ["cache", "K, V cache"]], (value) => this.choose("view", value))
+    this.scaleSwitch = segmented("Colour scale of weights", [["linear", "linear"], ["sqrt", "√"], ["log", "log"]], (value) => this.choose("scale", value))
+    this.maskButton = el("button", { type: "button", "aria-pressed": "false", title: "Show the mask of prefill, and that decode has none",
+      click: () => this.choose("mask", !this.view.mask.value) }, "Mask")
+    extras.append(this.viewSwitch.host, this.scaleSwitch.host, this.maskButton)
+    pictureMenu(extras, () => this.frameNow(), () => `${this.pictureTitle()} step ${this.transport.step}`, signal)
+  }
+
+  /** Streamlit calls this for each change of data or theme. @param {any} component */
+  update({ data, setStateValue }) {
+    this.data = data ?? {}
+    this.send = setStateValue ?? null
+    const { pick, scale, view, mask } = this.view
+    if (Number.isInteger(this.data.layer)) pick.receive({ layer: this.data.layer, head: this.data.head ?? 0 })
+    scale.receive(this.data.scale)
+    view.receive(this.data.view)
+    mask.receive(this.data.mask)
+    this.root.classList.toggle("onr-lecture", Boolean(this.data.lecture))
+    this.root.classList.toggle("onr-compact", this.data.layout === "compact")
+    this.transport.options.label = this.data.labels?.next ?? NEXT_LABEL
+    this.retheme()
+    this.load()
+  }
+
+  retheme() {
+    const theme = readTheme(this.root)
+    if (theme.key === this.theme?.key) return
+    this.theme = theme
+    if (this.run) this.refresh()
+  }
+
+  /** @param {string} key */
+  isMine(key) {
+    return [this.data.run, this.data.compare, `${this.data.run}:proof`].includes(key)
+  }
+
+  /** Take what the store has; a run on its way leaves the old picture standing. */
+  load() {
+    const next = runOf(storeGet(this.data.run))
+    if (!next) return
+    const prev = this.run
+    this.run = next
+    this.compare = runOf(storeGet(this.data.compare))
+    this.waiting.hidden = true
+    this.stage.hidden = false
+    const commanded = this.data.step_nonce !== this.nonce
+    this.nonce = this.data.step_nonce
+    const keeps = continuesRun(prev, next) && !commanded
+    if (next !== prev && !keeps) this.asked = { rows: 0, at: 0 }
+    if (prev && keeps && next.nRows > prev.nRows) this.keepCells()
+    else if (next !== prev && !continuesRun(prev, next)) this.main.cell = this.second.cell = null
+    if (next !== prev || commanded) this.transport.setSteps(next.lastStep, keeps ? null : this.data.step ?? 0)
+    else this.transport.setSteps(next.lastStep)
+    this.refresh()
+  }
+
+  /** Rows that exist do not move when a run grows: the cells keep their size, and the window scrolls. */
+  keepCells() {
+    for (const picture of [this.main, this.second]) picture.cell ??= picture.lay?.cell ?? null
+  }
+
+  /** New painters for what is seen now; cheap, as runs decode each head once. */
+  refresh() {
+    const run = /** @type {import("./run.mjs").Run} */ (this.run)
+    const view = this.viewNow(run)
+    const make = (/** @type {any} */ of) =>
+      view.view === "cache" ? new CachePainter(of, view, this.theme) : new AttentionPainter(of, view, this.theme)
+    this.main.setPainter(make(run), this.describeView(view))
+    this.second.figure.hidden = !this.compare
+    this.root.classList.toggle("onr-two", Boolean(this.compare))
+    this.main.narrow = this.second.narrow = Boolean(this.compare)
+    if (this.compare) this.second.setPainter(make(this.compare), this.describeView(view))
+    const labels = this.labels()
+    setText(this.main.title, this.compare ? labels.run : "")
+    setText(this.second.title, labels.compare)
+    this.root.classList.toggle("onr-recorded", Boolean(run.payload.recorded))
+    this.viewSwitch.show(view.view)
+    this.scaleSwitch.show(view.scale)
+    this.scaleSwitch.host.hidden = view.view === "cache"
+    this.maskButton.hidden = view.view === "cache"
+    setAttr(this.maskButton, "aria-pressed", String(view.mask))
+    this.transport.showNote(this.sentences(view))
+    this.transport.show()
+    this.transport.schedule()
+  }
+
+  /** The view with layer and head inside the model. @param {import("./run.mjs").Run} run */
+  viewNow(run) {
+    const { layer, head } = this.view.pick.value
+    return {
+      layer: Math.min(Math.max(0, layer), run.model.n_layers - 1),
+      head: Math.min(Math.max(0, head), run.model.n_heads - 1),
+      scale: this.view.scale.value, view: this.view.view.value, mask: this.view.mask.value,
+    }
+  }
+
+  labels() {
+    return { run: "As it is", compare: "One head switched off", ...this.data.labels }
+  }
+
+  /** @param {any} view */
+  describeView(view) {
+    const what = view.view === "cache" ? "Key and value cache" : "Attention weights"
+    return `${what} of layer ${view.layer}, head ${view.head}. ${view.view === "cache" ? "One row a token." : "Rows are queries, columns are keys; slate rows were computed before, the blue one is new, outlines are the future."} Arrow keys move through the cells, Escape leaves.`
+  }
+
+  /** @param {any} view @returns {string[]} */
+  sentences(view) {
+    const payload = this.run?.payload
+    const check = payload.mask_check
+    const proof = storeGet(`${this.data.run}:proof`)
+    return [
+      payload.recorded ? (this.send ? "Recorded run, until the live model has loaded." : "Recorded run.") : "",
+      view.view === "cache" ? `The cache holds K and V, not these rows, and no Q: a query is used in its own step only. ${this.sharedBy(view)}` : "",
+      view.view === "rows" && view.mask ? `No mask in decode: nothing later is in the cache. ${check?.sentence ?? ""}` : "",
+      proof?.reason ?? "",
+      ...(payload.notes ?? []),
+    ]
+  }
+
+  /** @param {any} view */
+  sharedBy(view) {
+    const size = /** @type {any} */ (this.run).groupSize
+    const kv = Math.floor(view.head / size)
+    return size > 1 ? `Heads ${kv * size} to ${kv * size + size - 1} read the same K/V head ${kv}.` : ""
+  }
+
+  /** The viewer chose; it shows at once, the server hears of it. @param {"pick"|"scale"|"view"|"mask"} name @param {any} value */
+  choose(name, value) {
+    const synced = /** @type {Synced<any>} */ (this.view[name])
+    if (!synced.choose(value)) return
+    if (name === "view") this.main.cell = this.second.cell = null
+    this.emit(name, value)
+    this.refresh()
+  }
+
+  /** @param {string} name @param {any} value */
+  emit(name, value) {
+    this.send?.(name, value)
+  }
+
+  /** Ask for more rows, once a size; true while they may still come. */
+  wantMore() {
+    const rows = this.run && this.send ? wantedRows(this.run.payload) : 0
+    if (!rows || !this.transport.touched) return false
+    if (this.asked.rows === rows && performance.now() - this.asked.at < PATIENCE_MS) return true
+    this.asked = { rows, at: performance.now() }
+    this.emit("want", rows)
+    return true
+  }
+
+  /** Why the last step is the last, or nothing where more may come. */
+  endSentence() {
+    if (!this.run) return ""
+    const { payload } = this.run
+    if (this.send && wantedRows(payload)) return ""
+    return payload.stop.reason === "steps" && !this.send ? "This saved run ends here." : payload.stop.sentence
+  }
+
+  /** @param {number} step */
+  valueText(step) {
+    if (!this.run) return ""
+    const row = this.run.newestRow(step)
+    return row < 0 ? "Prefill" : `Step ${step} of ${this.run.lastStep}: ${this.run.label(row)}`
+  }
+
+  pictureTitle() {
+    const { layer, head, view } = this.viewNow(/** @type {any} */ (this.run))
+    const name = namesOf(this.run?.payload.heads ?? [], layer, head)
+    return `${view === "cache" ? "K, V cache" : "Attention"}, layer ${layer}, head ${head}${name ? ` (${name})` : ""}`
+  }
+
+  frameNow() {
+    const { step, ms } = this.transport
+    const painters = [this.main.painter, ...(this.compare ? [this.second.painter] : [])]
+    const { run, compare } = this.labels()
+    const title = this.pictureTitle()
+    const titles = this.compare ? [`${title}: ${run}`, compare] : [title]
+    return { painters, titles, caption: this.run?.frame(step).caption ?? "", step, ms, theme: this.theme }
+  }
+
+  /** A frame: everything below follows from (run, view, step, ms). @param {number} step @param {number} ms */
+  paint(step, ms) {
+    const { run, compare } = this
+    if (!run || this.stage.hidden) return
+    this.main.paint(step, ms)
+    const other = compare ? { run: compare, step: Math.min(step, compare.lastStep) } : null
+    if (other) this.second.paint(other.step, other.step < step ? STEP_MS : ms)
+    this.strip.paint(run, this.viewNow(run), this.theme, step)
+    this.panel.paint(run, step, phaseNumber(ms), other, this.labels())
+    this.panel.showProof(storeGet(`${this.data.run}:proof`), step)
+  }
+
+  dispose() {
+    this.control.abort()
+  }
+}
+
+/** @type {WeakMap<object, { stage: NewRowStage, generation: number }>} */
+const newRowStages = new WeakMap()
+
+/** Component entry. @param {any} component */
+export function mountNewRow(component) {
+  const parent = component.parentElement
+  const known = newRowStages.get(parent) ?? { stage: new NewRowStage(parent), generation: 0 }
+  newRowStages.set(parent, known)
+  const generation = ++known.generation
+  known.stage.update(component)
+  return () => {
+    if (known.generation !== generation) return
+    known.stage.dispose()
+    newRowStages.delete(parent)
+  }
+}
+export default mountNewRow
