@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from core.cost.roofline import bandwidth_from_clock
+
 MIN_PROBE_BYTES = {"cpu": 512_000_000, "cuda": 2**30, "mps": 2**30}
 
 
@@ -42,16 +44,6 @@ class DeviceInfo:
     def torch_device(self) -> torch.device:
         """The device as torch's own type."""
         return torch.device(self.torch_name)
-
-
-def nominal_bandwidth_bytes_per_s(memory_clock_hz: float, bus_bits: int) -> float:
-    """Data-sheet bandwidth: two transfers per clock, counted once, times the bus in bytes.
-
-    >>> nominal_bandwidth_bytes_per_s(2619e6, 5120) / 1e9, round(
-    ...     nominal_bandwidth_bytes_per_s(7001e6, 192) / 1e9, 3)
-    (3352.32, 336.048)
-    """
-    return 2 * memory_clock_hz * bus_bits / 8
 
 
 def usable_cpus() -> int:
@@ -184,7 +176,7 @@ def with_nominal_bandwidth(info: DeviceInfo, properties: Any) -> DeviceInfo:
     if not clock_khz or not bus_bits:
         return info
     source = f"2 x memory clock {clock_khz / 1e3:.0f} MHz x bus {bus_bits} bit / 8"
-    bandwidth = nominal_bandwidth_bytes_per_s(clock_khz * 1e3, bus_bits)
+    bandwidth = bandwidth_from_clock(clock_khz * 1e3, bus_bits)
     return replace(info, nominal_bandwidth_bytes_per_s=bandwidth, nominal_source=source)
 
 

@@ -17,7 +17,6 @@ from core.machine.device import (
     gpu_uuid,
     last_level_cache_bytes,
     list_devices,
-    nominal_bandwidth_bytes_per_s,
     pci_address,
     usable_cpus,
     with_nominal_bandwidth,
@@ -30,7 +29,9 @@ from core.machine.device import (
 def test_ro_01_double_data_rate_counts_once(
     clock_mhz: float, bus_bits: int, gb_per_s: float
 ) -> None:
-    bandwidth = nominal_bandwidth_bytes_per_s(clock_mhz * 1e6, bus_bits)
+    blank = DeviceInfo("cuda", "cuda:0", "A GPU", "", None, None)
+    sheet = SimpleNamespace(memory_clock_rate=clock_mhz * 1e3, memory_bus_width=bus_bits)
+    bandwidth = with_nominal_bandwidth(blank, sheet).nominal_bandwidth_bytes_per_s
     assert bandwidth == pytest.approx(gb_per_s * 1e9)
 
 
