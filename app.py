@@ -3,7 +3,7 @@
 from pages.ui import frame, registry
 
 registry.mark_routed()
-current = registry.build()
+chosen = registry.build()
 frame.open_frame()
-current.run()
-frame.close_frame()
+chosen.run()
+frame.close_frame(registry.page_of(chosen))

@@ -15,6 +15,8 @@ from pages.ui import palette
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
+STAGE_SHEETS = ("stage",)
+
 _IMPORT = re.compile(r"^import\s*\{[^}]*\}\s*from\s*[\"']\./(?P<name>[\w-]+)\.mjs[\"'];?\s*$", re.M)
 _ANY_IMPORT = re.compile(r"^\s*import\b.*$", re.M)
 _DEFAULT = re.compile(r"^export\s+default\s+\w+;?\s*$", re.M)
@@ -55,12 +57,20 @@ def script(entry: str, function: str | None = "mount") -> str:
         text = _DEFAULT.sub("", _IMPORT.sub("", read(f"js/{name}.mjs")))
         left = _ANY_IMPORT.search(text)
         if left:
-            raise ValueError(f'js/{name}.mjs must import as `import {{ a }} from "./b.mjs"`, '
-                             f"got {left[0].strip()!r}")
+            raise ValueError(
+                f'js/{name}.mjs must import as `import {{ a }} from "./b.mjs"`, '
+                f"got {left[0].strip()!r}"
+            )
         parts.append(f"// {name}.mjs\n{_EXPORT.sub('', text).strip()}\n")
     if function is not None:
         parts.append(f"export default {function}\n")
     return "\n".join(parts)
+
+
+def stage_styles(entry: str) -> str:
+    """Return the style of the stage ``entry``: palette, what all stages share, its own sheet."""
+    own = (entry,) if (ASSETS / f"css/{entry}.css").exists() else ()
+    return styles(*STAGE_SHEETS, *own)
 
 
 @cache

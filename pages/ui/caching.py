@@ -7,13 +7,16 @@ run, with its own KV cache and random numbers.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.decode.records import RunTrace
-from core.decode.trace_file import DEFAULT_STEPS, load_trace
+from core.decode.trace_file import DEFAULT_STEPS, DEFAULT_TRACE_FILE, load_trace
+from core.model.errors import CheckpointError
+from core.model.manifest import MODEL_FOLDER, read_manifest
+from pages.ui.captions import mask_sentence
 from pages.ui.defaults import default_settings
 from pages.ui.payload import run_key, run_payload
 from pages.ui.proofs import proof_payload
@@ -40,9 +43,12 @@ def models() -> ModelShelf:
 def recorded_default() -> RunTrace:
     """The default run as it was recorded: the first page needs no torch.
 
-    Raises: CheckpointError if the recording is missing or damaged
+    Raises: CheckpointError if the recording is missing, damaged or of other weights
     """
-    return load_trace()
+    trace = load_trace()
+    if trace.model_sha256 != read_manifest(MODEL_FOLDER).model_sha256:
+        raise CheckpointError(DEFAULT_TRACE_FILE, "was recorded with other weights")
+    return trace
 
 
 @dataclass
@@ -72,7 +78,19 @@ class SessionRun:
         """What the browser draws, made once per extension."""
         if self._payload is None:
             self._payload = run_payload(self.trace, self.limit)
+            if self.run is not None:
+                self._payload["mask_check"] = {"sentence": self._mask_sentence()}
         return self._payload
+
+    def _mask_sentence(self) -> str:
+        """Check the causal mask on this run now: the prefill, and the newest decode row."""
+        from core.decode.mask_check import check_mask
+
+        model = models().get(self.trace.dtype)
+        prefill = check_mask(model, self.trace, 0)
+        if self.trace.n_steps == 0:
+            return mask_sentence(prefill, None)
+        return mask_sentence(prefill, check_mask(model, self.trace, self.trace.n_steps))
 
     def extend(self, n_steps: int) -> None:
         """Compute steps up to ``n_steps``, as far as the limit and the run allow."""
@@ -122,11 +140,19 @@ def session_run(settings: RunSettings, n_steps: int = 0) -> SessionRun:
         if found.run is None and (found.trace.n_steps < wanted or models().is_ready("float32")):
             found = _start(settings, identity, max(wanted, found.trace.n_steps))
         found.extend(wanted)
-    elif _is_recorded(settings, wanted):
-        found = SessionRun(identity, settings.steps, recorded_default())
     else:
-        found = _start(settings, identity, wanted)
+        recorded = _recorded(settings, wanted)
+        if recorded is not None:
+            found = SessionRun(identity, settings.steps, recorded)
+        else:
+            found = _start(settings, identity, wanted)
     st.session_state[_RUN] = found
+    return found
+
+
+def last_run() -> SessionRun | None:
+    """The run that the session saw last, if any."""
+    found: SessionRun | None = st.session_state.get(_RUN)
     return found
 
 
@@ -145,15 +171,18 @@ def run_with_head_off(base: SessionRun, layer: int, head: int) -> SessionRun:
     return found
 
 
-def _is_recorded(settings: RunSettings, n_steps: int) -> bool:
+def _recorded(settings: RunSettings, n_steps: int) -> RunTrace | None:
+    """The recorded run, where it is the one asked for and the live model is not there yet."""
     default = default_settings()
-    as_default = replace(settings, layer=default.layer, head=default.head, same_order=False)
-    enough = n_steps <= DEFAULT_STEPS <= settings.steps
-    return (
-        enough
-        and replace(as_default, steps=default.steps) == default
-        and not models().is_ready("float32")
-    )
+    asked = (settings.prompt, settings.sampling, settings.dtype)
+    if asked != (default.prompt, default.sampling, default.dtype):
+        return None
+    if models().is_ready(settings.dtype) or not n_steps <= DEFAULT_STEPS <= settings.steps:
+        return None
+    try:
+        return recorded_default()
+    except CheckpointError:
+        return None  # the live model says what is wrong, if it is wrong there too
 
 
 def _start(settings: RunSettings, identity: tuple[object, ...], n_steps: int) -> SessionRun:
@@ -165,9 +194,7 @@ def _start(settings: RunSettings, identity: tuple[object, ...], n_steps: int) ->
     return SessionRun(identity, settings.steps, trace, run)
 
 
-def _new_run(
-    base: SessionRun, identity: tuple[object, ...], layer: int, head: int
-) -> SessionRun:
+def _new_run(base: SessionRun, identity: tuple[object, ...], layer: int, head: int) -> SessionRun:
     model = models().get(base.trace.dtype)
     from core.decode.trace import Run
 

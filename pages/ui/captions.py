@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from core.decode.records import RunTrace
+from pages.ui import units
+
+if TYPE_CHECKING:
+    from core.decode.mask_check import MaskCheck
 
 _QUOTES = "“{}”"
 
@@ -37,6 +43,26 @@ def stop_sentence(trace: RunTrace, limit: int | None = None) -> str:
     if limit is not None and n_steps >= limit:
         return f"This run may take {_times(limit)}; raise Decode steps under Sampling to go on."
     return f"{_times(n_steps).capitalize()} computed so far."
+
+
+def mask_sentence(prefill: MaskCheck, decode: MaskCheck | None) -> str:
+    """Return what the check of the causal mask found, with its numbers."""
+    hidden = (
+        f"Checked now: in prefill the mask hides {units.count(prefill.n_masked)} of "
+        f"{units.count(prefill.n_scores)} scores a head, and without it weights change by up to "
+        f"{units.difference(prefill.max_abs_weight_diff)}."
+    )
+    if decode is None:
+        return hidden
+    verdict = (
+        "identical"
+        if decode.identical
+        else f"different by up to {units.difference(decode.max_abs_weight_diff)}"
+    )
+    return (
+        f"{hidden} The newest decode row, with a mask and without one, is {verdict}: "
+        f"{decode.n_masked} of its {units.count(decode.n_scores)} scores are masked."
+    )
 
 
 def _times(n_steps: int) -> str:

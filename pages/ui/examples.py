@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from core.decode.trace_file import DEFAULT_PROMPT
 
+
 @dataclass(frozen=True)
 class Example:
     """A prompt that shows one thing well."""

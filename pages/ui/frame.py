@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import assets, components, state
-from pages.ui.registry import APP_NAME, ROOT, Page
+from pages.ui.registry import ROOT, Page
 from pages.ui.settings import address_names
 
 
@@ -21,6 +21,3 @@ def open_frame() -> None:
 def close_frame(page: Page) -> None:
     """Draw what comes after the page: the address follows the state it ended in."""
     components.address(state.query(page.slug), address_names(), page.slug)
-
-
-__all__ = ["APP_NAME", "close_frame", "open_frame"]

@@ -63,7 +63,11 @@ def run_payload(trace: RunTrace, limit: int | None = None) -> dict[str, Any]:
         "values": pack(trace.values),
         "heads": [vars(head) for head in named_heads()],
         "steps": _steps(trace),
-        "stop": {"reason": trace.stop_reason, "sentence": stop_sentence(trace, limit)},
+        "stop": {
+            "reason": trace.stop_reason,
+            "sentence": stop_sentence(trace, limit),
+            "more": trace.stop_reason == "steps" and (limit is None or trace.n_steps < limit),
+        },
         "notes": list(trace.notes),
     }
 

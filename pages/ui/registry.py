@@ -14,6 +14,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import Page as NavigationPage
 
+from pages.ui import state
+
 APP_NAME = "One New Row"
 ROOT = Path(__file__).resolve().parents[2]
 _ROUTED = "_routed"
@@ -52,7 +54,7 @@ PAGES: tuple[Page, ...] = (
         title="Start",
         label="Start",
         question="What happens between two tokens?",
-        answer="One token goes in, one new row is computed, one token comes out, and nothing above the row moves.",
+        answer="One token goes in, one new row is computed, and the next token comes out.",
         group="Start",
     ),
     Page(
@@ -90,10 +92,13 @@ def build() -> NavigationPage:
     st.set_page_config(
         page_title=APP_NAME, page_icon=str(ROOT / "assets/favicon.svg"), layout="wide"
     )
-    entries = [
-        st.Page(p.file, title=p.label, default=p.is_default, help=p.question) for p in PAGES
-    ]
+    entries = [st.Page(p.file, title=p.label, default=p.is_default, help=p.question) for p in PAGES]
     return st.navigation(entries, position="top")
+
+
+def page_of(entry: NavigationPage) -> Page:
+    """Return the record behind a page of the navigation."""
+    return page(entry.url_path or "start")
 
 
 def mark_routed() -> None:
@@ -106,3 +111,4 @@ def routed() -> None:
     if not st.session_state.get(_ROUTED):
         build()
         st.rerun()
+    state.begin()

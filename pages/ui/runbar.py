@@ -60,11 +60,11 @@ def _seed_widgets() -> None:
 
 def _prompt_form() -> None:
     with st.form("run_form", border=False, enter_to_submit=True):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.text_input(
-                "Prompt", key=_key("prompt"), label_visibility="collapsed", autocomplete="off"
-            )
-            st.form_submit_button("Run", type="primary", on_click=_submit)
+        row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+        row.text_input(
+            "Prompt", key=_key("prompt"), label_visibility="collapsed", autocomplete="off"
+        )
+        row.form_submit_button("Run", type="primary", on_click=_submit)
 
 
 def _submit() -> None:
@@ -142,10 +142,15 @@ def _sampling(chosen: RunSettings) -> None:
         )
         st.slider("Min-p", 0.0, 1.0, step=0.01, key=_key("min_p"), help="0 is off. Applied last.")
         st.segmented_control("Precision", DTYPES, key=_key("dtype"), required=True)
-        st.toggle("Same summation order", key=_key("same_order"), help=SAME_ORDER_HELP)
 
 
-SAME_ORDER_HELP = (
+def same_order_switch() -> None:
+    """Draw the switch that lets both paths of the proof add in the same order."""
+    _seed_widgets()
+    st.toggle("Same summation order", key=_key("same_order"), help=_SAME_ORDER_HELP)
+
+
+_SAME_ORDER_HELP = (
     "Makes the cached pass and the full pass add the same numbers in the same order. Where the "
     "processor's arithmetic allows it, the difference then is exactly 0: what the cache does is "
     "exact, the rest is rounding. Slower, so off by default."

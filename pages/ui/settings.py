@@ -15,8 +15,8 @@ from typing import Any
 
 from core.config import STORYTELLER
 from core.decode.settings import SamplingSettings
-from core.model.token_text import readable_text
 from core.decode.trace_file import DEFAULT_PROMPT
+from core.model.token_text import readable_text
 from pages.ui.text import shortened
 
 DTYPES = ("float32", "bfloat16")
@@ -173,16 +173,16 @@ def parse_address(query: Mapping[str, str], defaults: RunSettings) -> Address:
 
 
 def to_query(
-    settings: RunSettings, defaults: RunSettings, step: int = 0, lecture: bool = False
+    settings: RunSettings, defaults: RunSettings | None, step: int = 0, lecture: bool = False
 ) -> dict[str, str]:
-    """Return what an address needs to bring back this state; defaults are left out.
+    """Return what an address needs to bring back this state; ``defaults`` are left out.
 
     >>> to_query(RunSettings(layer=2, same_order=True), RunSettings(), step=3)
     {'layer': '2', 'same_order': '1', 'step': '3'}
     """
     query: dict[str, str] = {}
     for name, value in asdict(settings).items():
-        if value != getattr(defaults, name):
+        if defaults is None or value != getattr(defaults, name):
             query[name] = _as_text(value)
     if "prompt" in query:
         query["prompt"] = query["prompt"][-URL_PROMPT_CHARS:]

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.decode.records import RunTrace
 from pages.ui.defaults import default_settings
 from pages.ui.settings import Dropped, RunSettings, parse_address, to_query
 
@@ -17,6 +18,8 @@ _SETTINGS = "_settings"
 _STEPS = "_steps"
 _LECTURE = "_lecture"
 _DROPPED = "_dropped"
+_WANTED = "_wanted"
+_RUNS = "_runs"
 _FIRST_STEP = "_first_step"
 
 
@@ -30,6 +33,8 @@ def begin() -> None:
     st.session_state[_DROPPED] = asked.dropped
     st.session_state[_FIRST_STEP] = asked.step
     st.session_state[_STEPS] = {}
+    st.session_state[_WANTED] = {}
+    st.session_state[_RUNS] = {}
 
 
 def settings() -> RunSettings:
@@ -57,6 +62,32 @@ def set_step(slug: str, value: int) -> None:
     st.session_state[_STEPS][slug] = value
 
 
+def begin_run(slug: str, trace: RunTrace) -> None:
+    """Note which run page ``slug`` shows; another story than before starts at its prefill."""
+    shown: dict[str, RunTrace] = st.session_state[_RUNS]
+    if slug in shown and not same_story(shown[slug], trace):
+        set_step(slug, 0)
+        set_wanted(slug, 0)
+    shown[slug] = trace
+
+
+def same_story(one: RunTrace, other: RunTrace) -> bool:
+    """Whether one run goes on where the other stops, so that a step means the same in both."""
+    shared = min(one.n_rows, other.n_rows)
+    return one.n_prompt == other.n_prompt and one.ids[:shared] == other.ids[:shared]
+
+
+def wanted(slug: str) -> int:
+    """How many steps the stage of page ``slug`` has asked for."""
+    steps: dict[str, int] = st.session_state[_WANTED]
+    return steps.get(slug, 0)
+
+
+def set_wanted(slug: str, n_steps: int) -> None:
+    """Remember how many steps the stage of page ``slug`` asks for."""
+    st.session_state[_WANTED][slug] = n_steps
+
+
 def lecture() -> bool:
     """Whether lecture mode is on."""
     return bool(st.session_state[_LECTURE])
@@ -81,3 +112,8 @@ def dismiss_dropped() -> None:
 def query(slug: str) -> dict[str, str]:
     """What the address of page ``slug`` needs to bring this state back."""
     return to_query(settings(), default_settings(), step(slug), lecture())
+
+
+def permanent_query(slug: str) -> dict[str, str]:
+    """The same with every setting spelled out, so that no later default can change it."""
+    return to_query(settings(), None, step(slug), lecture())
