@@ -43,16 +43,19 @@ def linear(x: Tensor, weight: Tensor, min_rows: int = 0) -> Tensor:
     return product.reshape(*x.shape[:-1], weight.shape[0])
 
 
-def rms_norm(x: Tensor, weight: Tensor, eps: float, min_rows: int = 0) -> Tensor:
-    """Scale every row to root mean square 1, then by ``weight``: x / sqrt(mean(x^2) + eps) * w.
+def rms_norm(x: Tensor, gain: Tensor, floor: Tensor, min_rows: int = 0) -> Tensor:
+    """Scale every row to root mean square 1, then by the norm's weight w.
 
-    Shapes: x (..., D), weight (D,) -> (..., D)
+    x / sqrt(mean(x^2) + eps) * w, written as x * gain / hypot(|x|, floor) because that takes
+    half the kernels: ``gain`` is sqrt(D) w and ``floor`` is sqrt(D eps), both in float32.
+
+    Shapes: x (..., D), gain (D,), floor () -> (..., D)
     """
-    if not min_rows:
-        return F.rms_norm(x, (x.shape[-1],), weight, eps)
-    rows = x.reshape(-1, x.shape[-1])
-    normed = F.rms_norm(pad_rows(rows, min_rows), (x.shape[-1],), weight, eps)
-    return normed[: rows.shape[0]].reshape(x.shape)
+    if min_rows:
+        rows = x.reshape(-1, x.shape[-1])
+        return rms_norm(pad_rows(rows, min_rows), gain, floor)[: rows.shape[0]].view(x.shape)
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32)
+    return (x * (gain / torch.hypot(length, floor))).to(x.dtype)
 
 
 def rope_table(head_dim: int, max_seq_len: int, theta: float) -> tuple[Tensor, Tensor]:

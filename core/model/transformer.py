@@ -108,6 +108,13 @@ class Transformer:
         cos, sin = rope_table(config.head_dim, config.max_seq_len, config.rope_theta)
         self._cos = cos.to(weights.embedding)
         self._sin = sin.to(weights.embedding)
+        root = config.d_model**0.5  # see rms_norm for the form of gains and floor
+        self._gains = [
+            (layer.attn_norm.float() * root, layer.mlp_norm.float() * root)
+            for layer in weights.layers
+        ]
+        self._final_gain = weights.final_norm.float() * root
+        self._norm_floor = torch.tensor(root * config.norm_eps**0.5, device=self.device)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -194,7 +201,8 @@ class Transformer:
         x = self.weights.embedding[tokens]  # (B, T, D)
         records = []
         for index, layer in enumerate(self.weights.layers):
-            normed = rms_norm(x, layer.attn_norm, config.norm_eps, min_rows)
+            attn_gain, mlp_gain = self._gains[index]
+            normed = rms_norm(x, attn_gain, self._norm_floor, min_rows)
             q, k, v = self._project(layer, normed, cos, sin, min_rows)
             if kv_cache is not None:
                 k, v = kv_cache.append(index, k, v)  # (B, K, S, d)
@@ -205,7 +213,7 @@ class Transformer:
                 blended[:, options.head_off[1]] = 0.0
             joined = blended.transpose(1, 2).reshape(*tokens.shape, config.q_width)
             x = x + self._product(joined, layer.o, min_rows)  # (B, T, D)
-            mlp_in = rms_norm(x, layer.mlp_norm, config.norm_eps, min_rows)
+            mlp_in = rms_norm(x, mlp_gain, self._norm_floor, min_rows)
             gated = swiglu(self._product(mlp_in, layer.gate_up, min_rows))  # (B, T, F)
             x = x + self._product(gated, layer.down, min_rows)
             if record:
@@ -221,7 +229,7 @@ class Transformer:
                 counts.add_product("down", gated, layer.down)
         if kv_cache is not None:
             kv_cache.advance(n_tokens)
-        hidden = rms_norm(x, self.weights.final_norm, config.norm_eps, min_rows)
+        hidden = rms_norm(x, self._final_gain, self._norm_floor, min_rows)
         if counts is not None:
             counts.add_product("lm_head", hidden, self.weights.lm_head)
         logits = self._product(hidden, self.weights.lm_head, min_rows)
