@@ -11,6 +11,7 @@ from pages.ui.take_away import take_away  # noqa: E402
 
 PAGE = page("new_row")
 
+stages.follow(PAGE.slug)
 settings = runbar.run_bar()
 shown = runs.shown_run(settings, stages.steps_needed(PAGE.slug))
 scaffold.heading(PAGE, shown.messages)

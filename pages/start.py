@@ -10,6 +10,7 @@ from pages.ui import runbar, runs, scaffold, stages  # noqa: E402
 
 PAGE = page("start")
 
+stages.follow(PAGE.slug)
 settings = runbar.run_bar(picks_head=False)
 shown = runs.shown_run(settings, stages.steps_needed(PAGE.slug))
 scaffold.heading(PAGE, shown.messages)

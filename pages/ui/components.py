@@ -76,15 +76,10 @@ def stage(
     view: StageView,
     *,
     key: str,
-    listeners: Mapping[str, Callable[[], None]],
 ) -> None:
-    """Mount ``function`` of the module ``assets/js/<entry>.mjs`` as a stage.
-
-    ``listeners`` are called by the name of the state that the reader changed, before the page
-    is drawn again.
-    """
+    """Mount ``function`` of the module ``assets/js/<entry>.mjs`` as a stage."""
     mount = _stage(entry, function)
-    callbacks = {f"on_{name}_change": listeners.get(name, _nothing) for name in STAGE_STATES}
+    callbacks = {f"on_{name}_change": _nothing for name in STAGE_STATES}
     mount(key=key, data=asdict(view), **callbacks)
 
 

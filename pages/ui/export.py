@@ -15,10 +15,17 @@ _FOOTER = (
 )
 
 
-def player_html(payloads: Mapping[str, Mapping[str, Any]], view: Mapping[str, Any]) -> str:
+def player_html(
+    payloads: Mapping[str, Mapping[str, Any]],
+    view: Mapping[str, Any],
+    *,
+    stage: str = "newrow",
+    player: str = "player",
+) -> str:
     """Return a page that shows a run as the app does, without a server or a network.
 
-    ``payloads`` are those of the browser's store by key, ``view`` is the stage's view of them.
+    ``payloads`` are those of the browser's store by key, ``view`` is the stage's view of them;
+    ``stage`` names its style sheet and ``player`` the module that starts it.
     Payloads are data, not script: every ``<`` in them is escaped, so that no prompt can close
     the element that holds it.
     """
@@ -28,8 +35,8 @@ def player_html(payloads: Mapping[str, Mapping[str, Any]], view: Mapping[str, An
     parts = {
         "title": literal_html(shortened(text, 80)),
         "footer": literal_html(_FOOTER.format(kind=kind)),
-        "css": assets.stage_styles("newrow") + assets.read("css/player.css"),
-        "js": assets.script("player", None),
+        "css": assets.stage_styles(stage) + assets.read("css/player.css"),
+        "js": assets.script(player, None),
         "payload": _inert({"view": view, "payloads": payloads}),
     }
     return "".join(

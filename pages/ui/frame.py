@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import assets, components, state
+from pages.ui import assets, caching, components, state
 from pages.ui.registry import ROOT, Page
 from pages.ui.settings import address_names
 
@@ -20,4 +20,5 @@ def open_frame() -> None:
 
 def close_frame(page: Page) -> None:
     """Draw what comes after the page: the address follows the state it ended in."""
+    caching.prepare()
     components.address(state.query(page.slug), address_names(), page.slug)

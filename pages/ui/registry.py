@@ -65,6 +65,14 @@ PAGES: tuple[Page, ...] = (
         answer="One new query asks every cached key. Nothing above it is computed again.",
         group="Learn",
     ),
+    Page(
+        slug="cache_growth",
+        title="Cache growth",
+        label="Cache",
+        question="What does remembering cost?",
+        answer="Every token adds the same few bytes in every layer: a straight line, never a curve.",
+        group="Learn",
+    ),
 )
 
 

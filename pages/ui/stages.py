@@ -1,13 +1,13 @@
 """A run and its moving picture on a page: mounted once, fed with light view data.
 
 Every page that steps through the session's run uses :func:`run_stage`; the picture itself is
-an entry module in ``assets/js``. What the reader does inside it comes back through callbacks,
-which run before the page is drawn again.
+an entry module in ``assets/js``. What the reader does inside it comes back as state, which
+:func:`follow` takes over at the start of the next run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pages.ui import caching, components, runbar, runs, state
@@ -21,8 +21,26 @@ def present_step(slug: str, run: caching.SessionRun) -> int:
 
 
 def steps_needed(slug: str) -> int:
-    """How many steps the run must have for page ``slug``: where it is, and what it asked for."""
-    return max(state.step(slug), state.wanted(slug))
+    """How many steps page ``slug`` needs: up to where it is, and up to the rows it asked for."""
+    rows = state.wanted(slug)
+    return max(state.step(slug), rows - state.prompt_rows(slug) if rows else 0)
+
+
+def follow(slug: str) -> None:
+    """Take over what the reader did in the picture; call it before anything is drawn.
+
+    The browser numbers its reports, so that the same choice made twice counts twice.
+    """
+    seen = state.seen(slug)
+    for name, take in _TAKERS.items():
+        reported = components.stage_state(stage_key(slug), name)
+        if reported == seen.get(name):
+            continue
+        seen[name] = reported
+        if reported is None:
+            continue  # the stage is new: it counts from the start again
+        numbered = isinstance(reported, Mapping) and "n" in reported
+        take(slug, reported["value"] if numbered else reported)
 
 
 def run_stage(
@@ -49,8 +67,7 @@ def run_stage(
         **{name: components.stage_state(key, name) for name in ("view", "scale", "mask")},
         **view,
     }
-    listeners = {name: _listener(slug, name, run.trace.n_prompt) for name in _TAKERS}
-    components.stage(entry, function, components.StageView(**fields), key=key, listeners=listeners)
+    components.stage(entry, function, components.StageView(**fields), key=key)
 
 
 def stage_key(slug: str) -> str:
@@ -58,27 +75,22 @@ def stage_key(slug: str) -> str:
     return f"{slug}_stage"
 
 
-def _listener(slug: str, name: str, n_prompt: int) -> Callable[[], None]:
-    def listen() -> None:
-        value = components.stage_state(stage_key(slug), name)
-        if value is not None:
-            _TAKERS[name](slug, value, n_prompt)
-
-    return listen
-
-
-def _take_pick(slug: str, value: Any, n_prompt: int) -> None:
+def _take_pick(slug: str, value: Any) -> None:
     settings = state.settings()
     layer, head = value.get("layer", settings.layer), value.get("head", settings.head)
     runbar.choose_head(int(layer), int(head))
 
 
-def _take_step(slug: str, value: Any, n_prompt: int) -> None:
+def _take_step(slug: str, value: Any) -> None:
     state.set_step(slug, max(0, int(value)))
 
 
-def _take_want(slug: str, n_rows: Any, n_prompt: int) -> None:
-    state.set_wanted(slug, max(0, int(n_rows) - n_prompt))
+def _take_want(slug: str, value: Any) -> None:
+    state.set_wanted(slug, max(0, int(value)))
 
 
-_TAKERS = {"pick": _take_pick, "step": _take_step, "want": _take_want}
+_TAKERS: dict[str, Callable[[str, Any], None]] = {
+    "pick": _take_pick,
+    "step": _take_step,
+    "want": _take_want,
+}

@@ -20,6 +20,7 @@ _LECTURE = "_lecture"
 _DROPPED = "_dropped"
 _WANTED = "_wanted"
 _RUNS = "_runs"
+_SEEN = "_seen"
 _FIRST_STEP = "_first_step"
 
 
@@ -35,6 +36,7 @@ def begin() -> None:
     st.session_state[_STEPS] = {}
     st.session_state[_WANTED] = {}
     st.session_state[_RUNS] = {}
+    st.session_state[_SEEN] = {}
 
 
 def settings() -> RunSettings:
@@ -77,15 +79,27 @@ def same_story(one: RunTrace, other: RunTrace) -> bool:
     return one.n_prompt == other.n_prompt and one.ids[:shared] == other.ids[:shared]
 
 
+def prompt_rows(slug: str) -> int:
+    """How many rows the prompt of the run on page ``slug`` has; 0 before it shows one."""
+    shown: dict[str, RunTrace] = st.session_state[_RUNS]
+    return shown[slug].n_prompt if slug in shown else 0
+
+
 def wanted(slug: str) -> int:
-    """How many steps the stage of page ``slug`` has asked for."""
-    steps: dict[str, int] = st.session_state[_WANTED]
-    return steps.get(slug, 0)
+    """How many rows in all the stage of page ``slug`` has asked for."""
+    rows: dict[str, int] = st.session_state[_WANTED]
+    return rows.get(slug, 0)
 
 
-def set_wanted(slug: str, n_steps: int) -> None:
-    """Remember how many steps the stage of page ``slug`` asks for."""
-    st.session_state[_WANTED][slug] = n_steps
+def set_wanted(slug: str, n_rows: int) -> None:
+    """Remember how many rows the stage of page ``slug`` asks for."""
+    st.session_state[_WANTED][slug] = n_rows
+
+
+def seen(slug: str) -> dict[str, Any]:
+    """What the stage of page ``slug`` reported last, by name; to be written to."""
+    found: dict[str, dict[str, Any]] = st.session_state[_SEEN]
+    return found.setdefault(slug, {})
 
 
 def lecture() -> bool:

@@ -48,19 +48,19 @@ def step_tiles(trace: RunTrace, index: int) -> list[dict[str, Any]]:
             "scores_executed",
             "Scores executed so far",
             units.count(done.scores_executed),
-            f"{units.count(done.scores_executed - done.scores_kept)} masked away in prefill",
+            f"{units.count(done.scores_executed - done.scores_kept)} masked",
         ),
         _tile(
             "cache_in_use",
             "Cache in use",
             units.binary_bytes(record.kv_bytes_in_use),
-            f"{record.context_len} tokens, all layers",
+            f"{record.context_len} tokens",
         ),
         _tile(
             "cache_allocated",
             "Cache allocated",
             units.binary_bytes(record.kv_bytes_allocated),
-            f"room for {trace.config.max_seq_len} tokens",
+            f"{trace.config.max_seq_len} tokens",
         ),
     ]
     return tiles

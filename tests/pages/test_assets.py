@@ -1,0 +1,50 @@
+"""Component scripts: joined from modules, valid, and each name defined once."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pages.ui import assets
+
+ENTRIES = [("newrow", "mountNewRow"), ("store", "mountCarrier"), ("address", "mountAddress")]
+_NAME = re.compile(r"^(?:async\s+)?(?:function|class|const|let)\s+([\w$]+)", re.M)
+
+
+@pytest.mark.parametrize(("entry", "function"), ENTRIES)
+def test_joined_script_is_a_valid_module(entry: str, function: str, tmp_path: Path) -> None:
+    script = tmp_path / f"{entry}.mjs"
+    script.write_text(assets.script(entry, function), encoding="utf-8")
+    checked = subprocess.run(["node", "--check", script], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize(("entry", "function"), ENTRIES)
+def test_joined_script_has_one_default_export_and_no_import(entry: str, function: str) -> None:
+    lines = assets.script(entry, function).splitlines()
+    assert [line for line in lines if line.startswith("export")] == [f"export default {function}"]
+    assert not [line for line in lines if line.startswith("import")]
+
+
+@pytest.mark.parametrize("entry", ["newrow", "player"])
+def test_no_name_is_defined_twice(entry: str) -> None:
+    names = Counter(_NAME.findall(assets.script(entry, None)))
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_modules_come_after_what_they_import() -> None:
+    order = assets.modules("newrow")
+    assert order[-1] == "newrow"
+    assert order.index("draw") < order.index("run") < order.index("attention")
+
+
+def test_another_form_of_import_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "js").mkdir()
+    (tmp_path / "js/odd.mjs").write_text('import * as a from "./b.mjs"\n', encoding="utf-8")
+    monkeypatch.setattr(assets, "ASSETS", tmp_path)
+    with pytest.raises(ValueError, match="odd.mjs must import as"):
+        assets.script.__wrapped__("odd", None)
