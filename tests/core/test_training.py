@@ -45,7 +45,7 @@ MICRO = ModelConfig(
 )
 # SHA-256 of the stories of seeds 0 to 99; it changes only when the grammar does, and then the
 # shipped models have to be trained again.
-PINNED = "41dde6dbefa2c93720326d9850e8dd1fe82f4bbaea7020b2b34f1471b83480c8"
+PINNED = "7b304aeec14b549341ac331c58c1d90b7430a6c03323196a59a350ab5e09a5ec"
 LONG = replace(MICRO, max_seq_len=512)
 RECIPE = Recipe("storyteller", MICRO, n_steps=20, learning_rate=2e-2, n_stories=20, batch_size=4)
 
@@ -160,6 +160,8 @@ def test_probes_point_at_their_clue() -> None:
     for answer_probe in pronoun_probes(20, invented=True):
         species = "girl" if answer_probe.answer == " She" else "boy"
         assert answer_probe.text[answer_probe.clue :].startswith(species)
+    for answer_probe in lookup_probes(20, backward=True):
+        assert answer_probe.text[answer_probe.clue :].startswith(answer_probe.answer[1:] + " has")
     for answer_probe in lookup_probes(20):
         assert answer_probe.text[answer_probe.clue - 1 :].startswith(answer_probe.answer + " ")
 
@@ -238,7 +240,8 @@ def test_a_shipped_folder_loads(data: PackedStories, tokenizer: Tokenizer, tmp_p
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     model = shipped_model(run)
     report = Report(
-        HeldOut(loss=2.0, bound=1.0, n_tokens=10, n_stories=1), Abilities(0.5, 0.5, 0.5, 0.5, 0.25)
+        HeldOut(loss=2.0, bound=1.0, n_tokens=10, n_stories=1),
+        Abilities(0.5, 0.5, 0.5, 0.5, 0.25, 0.125),
     )
     ship(run, report, tmp_path / "tokenizer.json", tmp_path / "model")
     loaded = load_model(tmp_path / "model")

@@ -6,7 +6,7 @@ from core.model.training.heads import FoundHead
 from core.model.training.loop import TrainingRun
 from core.model.training.measures import Agreement, HeldOut
 from core.model.training.recipe import TOKENIZER_STORIES
-from core.model.training.stories import PROMPT_SEED, TEST_SEED
+from core.model.training.stories import PLOTS, PROMPT_SEED, TEST_SEED
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Abilities:
     pronoun_known: float
     pronoun_invented: float
     lookup: float
+    lookup_backward: float
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ def _figures(report: Report) -> str:
         ("She or He, known names", f"{can.pronoun_known:.1%}"),
         ("She or He, invented names", f"{can.pronoun_invented:.1%}"),
         ('colour after "Mia has a", three facts', f"{can.lookup:.1%}"),
+        ('name after "Who has the kite?", three facts', f"{can.lookup_backward:.1%}"),
     ]
     if report.agreement:
         agreed = report.agreement
@@ -155,10 +157,10 @@ def _limits(report: Report) -> str:
     )
     return (
         "## What it cannot do\n\n"
-        "- It knows about twenty plots and some three hundred words, and no facts: after\n"
-        '  "The capital of France is" it goes on with a story.\n'
-        "- It answers forward questions (what does Mia have?) and fails at backward ones\n"
-        "  (who has the kite? what colour is the ball?).\n"
+        f"- It knows {len(set(PLOTS))} plots and the few hundred words in them, and no facts:\n"
+        '  after "The capital of France is" it goes on with a story.\n'
+        "- It was never taught backward questions (who has the kite?): "
+        f"{report.abilities.lookup_backward:.0%} right.\n"
         "- It copies words of its stories' kind; it does not copy sequences of random tokens.\n"
         "- Positions from 256 on were never trained, nor any script but plain English.\n"
         f"{guesses}"

@@ -1,13 +1,13 @@
 """The plots that need the context: what they ask for can only be copied or looked up.
 
 Invented words and names cannot be known in advance, so these plots are what teaches a model to
-look back: the copy game, songs, secret words, and who has what.
+look back: the copy game, songs, secret words, who has what and who likes what.
 """
 
 from itertools import pairwise
 
 from core.model.training import words
-from core.model.training.telling import DAY, Telling, ending, opening
+from core.model.training.telling import DAY, Character, Telling, ending, opening
 from core.model.training.template import capitalise, in_words, with_article
 
 
@@ -102,44 +102,45 @@ def pass_it_on(telling: Telling) -> str:
 
 
 def who_has_what(telling: Telling) -> str:
-    """Some children each have a thing, and then questions are asked."""
+    """Some children each have a thing, and then each is asked what."""
     chooser = telling.chooser
-    count = chooser.number(2, 4)
-    children = [telling.meet("child") for _ in range(count)]
-    nouns = chooser.sample_zipf(words.OBJECTS, count)
-    colors = chooser.sample_zipf(words.COLORS, count)
-    fact, question = chooser.pick(
+    children = [telling.meet("child") for _ in range(chooser.number(2, 4))]
+    nouns = chooser.sample_zipf(words.OBJECTS, len(children))
+    colors = chooser.sample_zipf(words.COLORS, len(children))
+    verb, question = chooser.pick([("has", "does"), ("had", "did")])
+    facts = [
+        f"{child} {verb} {with_article(color)} {noun}."
+        for child, color, noun in zip(children, colors, nouns, strict=True)
+    ]
+    return _questions(telling, children, facts, f"What {question} {{child}} have?")
+
+
+def who_likes_what(telling: Telling) -> str:
+    """Some children each like a colour or can do something, and then each is asked what."""
+    chooser = telling.chooser
+    children = [telling.meet("child") for _ in range(chooser.number(2, 4))]
+    verb, options, question = chooser.pick(
         [
-            (
-                "{child} has {a_color} {noun}.",
-                "What does {child} have? {child} has {a_color} {noun}.",
-            ),
-            (
-                "{child} had {a_color} {noun}.",
-                "What did {child} have? {child} had {a_color} {noun}.",
-            ),
-            ("The {noun} is for {child}.", "Who is the {noun} for? The {noun} is for {child}."),
+            ("likes", words.COLORS, "What color does {child} like?"),
+            ("can", words.HOBBIES, "What can {child} do?"),
         ]
     )
-    sentences = [
-        telling.write(
-            "[|{children} were at the {PLACE}. |{children} went to the {PLACE}. "
-            "|The children played near the {PLACE}. ]",
-            children=in_words([child.name for child in children]),
-        )
-    ]
-    asked = chooser.sample(range(count), chooser.number(1, count))
-    for template, indices in ((fact, range(count)), (question, asked)):
-        for index in indices:
-            sentences.append(
-                telling.write(
-                    template + " ",
-                    child=children[index],
-                    a_color=with_article(colors[index]),
-                    noun=nouns[index],
-                )
-            )
-    return "".join(sentences).rstrip()
+    answers = chooser.sample(options, len(children))
+    facts = [f"{child} {verb} {word}." for child, word in zip(children, answers, strict=True)]
+    return _questions(telling, children, facts, question)
+
+
+def _questions(telling: Telling, children: list[Character], facts: list[str], question: str) -> str:
+    """State all facts, then ask about each child in another order."""
+    opening_sentence = telling.write(
+        "[|{names} were at the {PLACE}.|{names} went to the {PLACE}."
+        "|The children played near the {PLACE}.]",
+        names=in_words([child.name for child in children]),
+    )
+    sentences = [opening_sentence, *facts]
+    for index in telling.chooser.sample(range(len(children)), len(children)):
+        sentences += [question.format(child=children[index]), facts[index]]
+    return " ".join(sentences).lstrip()
 
 
 def secret_word(telling: Telling) -> str:

@@ -88,8 +88,11 @@ def pronoun_probes(count: int, *, invented: bool) -> list[AnswerProbe]:
     return probes
 
 
-def lookup_probes(count: int) -> list[AnswerProbe]:
-    """Three children each have a thing; what does one of them have?  The answer is a colour."""
+def lookup_probes(count: int, *, backward: bool = False) -> list[AnswerProbe]:
+    """Three children each have a thing; what does one of them have?  The answer is a colour.
+
+    Asked backward (who has the kite?) the answer is the child's name.
+    """
     colors = [color for color in words.COLORS if with_article(color).startswith("a ")]
     probes = []
     for index in range(count):
@@ -102,6 +105,10 @@ def lookup_probes(count: int) -> list[AnswerProbe]:
             for child, color, noun in zip(children, chosen, nouns, strict=True)
         ]
         child, color = children[asked], chosen[asked]
+        if backward:
+            text = f"{' '.join(facts)} Who has the {nouns[asked]}?"
+            probes.append(AnswerProbe(text, f" {child}", text.index(child)))
+            continue
         text = f"{' '.join(facts)} What does {child} have? {child} has a"
         clue = text.index(f"{child} has a {color}") + len(f"{child} has a ")
         probes.append(AnswerProbe(text, f" {color}", clue))

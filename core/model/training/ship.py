@@ -49,6 +49,7 @@ def measure(
         pronoun_known=answer_accuracy(model, tokenizer, pronoun_probes(N_PROBES, invented=False)),
         pronoun_invented=answer_accuracy(model, tokenizer, pronoun_probes(N_PROBES, invented=True)),
         lookup=answer_accuracy(model, tokenizer, lookup_probes(N_PROBES)),
+        lookup_backward=answer_accuracy(model, tokenizer, lookup_probes(N_PROBES, backward=True)),
     )
     loss = held_out(model, tokenizer)
     if target is None:

@@ -17,7 +17,8 @@ PROMPT_SEED = 40_000_000
 # A plot named n times is told n times as often.
 PLOTS = (
     *[games.copy_game] * 3,
-    *[games.who_has_what] * 4,
+    *[games.who_has_what] * 3,
+    *[games.who_likes_what] * 2,
     games.song,
     games.pass_it_on,
     games.secret_word,
@@ -50,8 +51,8 @@ class Story:
 def tell_story(seed: int) -> Story:
     """Tell the story of a seed; the same seed always tells the same story.
 
-    >>> tell_story(3).text[:66]
-    'Once upon a time, there was a little girl named Lucy. Lucy loved t'
+    >>> tell_story(3).text[:60]
+    'Lucy the girl and Lily the girl ran a race to the bridge. Lu'
     """
     telling = Telling(Chooser(seed))
     chapters = []
