@@ -7,7 +7,6 @@ A scale is counted where it grows with the numbers: blocks of 32 with a 16-bit s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fractions import Fraction
 
 DEFAULT_GROUP_SIZE = 32
@@ -116,6 +115,8 @@ def number_format(dtype: str | NumberFormat, group_size: int | None = None) -> N
         return dtype
     known = FORMATS.get(dtype)
     if known is None:
+        from difflib import get_close_matches  # only an error needs it
+
         near = get_close_matches(str(dtype), DTYPE_NAMES, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ValueError(f"dtype must be one of {', '.join(DTYPE_NAMES)}, got {dtype!r}{hint}")

@@ -1,4 +1,4 @@
-"""Parameters and weight bytes: stored, active, and read by one decode step.
+"""Parameters: all, active for one token, and read by one decode step.
 
 The input embedding and learned positions are looked up, a row per token, so a step does not
 read them; the output head is read whole, and a tied head is the embedding, stored once. Of
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from core.cost.dtypes import NumberFormat, number_format
 from core.cost.spec import LayerKind, Matrix, ModelSpec
-
-MAX_EXACT_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ def parameter_counts(model: ModelSpec) -> ParameterCounts:
     >>> parameter_counts(spec_from_config(STORYTELLER))
     ParameterCounts(total=869504, active=869504, read_per_step=869504, tables=131072)
     """
-    _need_widths(model)
+    need_widths(model)
     tables = sum(n_params for _, n_params in model.tables)
     head = sum(matrix.n_params for matrix in model.outer_matrices)
     head_weights = sum(matrix.d_in * matrix.d_out for matrix in model.outer_matrices)
@@ -57,49 +55,6 @@ def parameter_counts(model: ModelSpec) -> ParameterCounts:
 def _layer_params(layer: LayerKind, active: bool) -> int:
     matrices = sum(m.n_active_params if active else m.n_params for m in layer.matrices)
     return matrices + layer.vector_params
-
-
-def weight_bytes_stored(model: ModelSpec, dtype: str | NumberFormat | None = None) -> int:
-    """Return the bytes of all weights; ``dtype`` None means as published.
-
-    >>> from core.config import STORYTELLER
-    >>> from core.cost.spec import spec_from_config
-    >>> weight_bytes_stored(spec_from_config(STORYTELLER), "float16")
-    1739008
-    """
-    _need_widths(model)
-    bits = 0
-    for matrix, copies in _all_matrices(model):
-        if matrix.part == "head" and model.tied_embeddings:
-            bits += copies * format_for(model, "", dtype).row_bits(matrix.extra)
-        else:
-            bits += copies * matrix.copies * copy_bits(model, matrix, dtype)
-    plain = format_for(model, "", dtype)
-    for _, n_params in model.tables:
-        width = model.d_model or 1
-        bits += plain.matrix_bits(width, n_params // width)
-    return -(-(bits + _vector_bits(model, dtype)) // 8)
-
-
-def weight_bytes_read(
-    model: ModelSpec, batch: int = 1, dtype: str | NumberFormat | None = None
-) -> int:
-    """Return the bytes of weights that one decode step of B sequences reads.
-
-    Source: routing taken as uniform and independent, E (1 - (1 - k / E)^B) distinct experts
-
-    >>> from core.config import STORYTELLER
-    >>> from core.cost.spec import spec_from_config
-    >>> weight_bytes_read(spec_from_config(STORYTELLER), 1, "float16")
-    1739008
-    """
-    _need_widths(model)
-    bits = 0.0 if batch > 1 else 0
-    for matrix, copies in _all_matrices(model):
-        read = matrices_read(matrix, batch)
-        bits += copies * read * copy_bits(model, matrix, dtype)
-    total = bits + _vector_bits(model, dtype)
-    return round(total / 8) if isinstance(total, float) else -(-total // 8)
 
 
 def expected_distinct(n_experts: int, used: int, batch: int) -> float:
@@ -129,26 +84,13 @@ def format_for(model: ModelSpec, part: str, dtype: str | NumberFormat | None) ->
     return model.native_format(part) if dtype is None else number_format(dtype)
 
 
-def _all_matrices(model: ModelSpec) -> list[tuple[Matrix, int]]:
-    """Return every distinct matrix with how many layers have it."""
-    listed = [(matrix, 1) for matrix in model.outer_matrices]
-    for layer, count in model.groups().items():
-        listed += [(matrix, count) for matrix in layer.matrices]
-    return listed
-
-
 def copy_bits(model: ModelSpec, matrix: Matrix, dtype: str | NumberFormat | None) -> int:
     """Return the bits of one copy: its weights with scales, its vectors at the plain format."""
     weights = format_for(model, matrix.part, dtype).matrix_bits(matrix.d_in, matrix.d_out)
     return weights + format_for(model, "", dtype).row_bits(matrix.extra)
 
 
-def _vector_bits(model: ModelSpec, dtype: str | NumberFormat | None) -> int:
-    plain = format_for(model, "", dtype)
-    layers = sum(n * plain.row_bits(layer.vector_params) for layer, n in model.groups().items())
-    return layers + plain.row_bits(model.outer_vectors)
-
-
-def _need_widths(model: ModelSpec) -> None:
+def need_widths(model: ModelSpec) -> None:
+    """Refuse a model whose config did not give its widths."""
     if not model.complete:
         raise ValueError(f"the weights of {model.name} are not known: {' '.join(model.notes)}")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from core.cost import checks
 from core.cost.accounting import OpCost
-from core.cost.spec import AcceleratorSpec
-
-Bound = Literal["memory", "compute"]
+from core.cost.spec import AcceleratorSpec, Bound
 
 
 @dataclass(frozen=True)

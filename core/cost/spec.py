@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
-from core.config import ModelConfig
 from core.cost.dtypes import NumberFormat, number_format
 
+if TYPE_CHECKING:
+    from core.config import ModelConfig
+
+Bound = Literal["memory", "compute"]
 Kind = Literal["full", "window", "mla", "state", "none"]
 Part = Literal["attention", "state", "mlp", "expert", "router", "head"]
 
@@ -116,6 +120,10 @@ class ModelSpec:
 
     def groups(self) -> dict[LayerKind, int]:
         """Distinct layers with how often each occurs, in the order of first occurrence."""
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> dict[LayerKind, int]:
         return dict(Counter(self.layers))
 
     def native_format(self, part: str) -> NumberFormat:

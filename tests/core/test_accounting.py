@@ -22,13 +22,9 @@ from core.cost.accounting import (
 )
 from core.cost.dtypes import DTYPE_NAMES, number_format
 from core.cost.hf_config import parse_config
-from core.cost.parameters import (
-    expected_distinct,
-    parameter_counts,
-    weight_bytes_read,
-    weight_bytes_stored,
-)
+from core.cost.parameters import expected_distinct, parameter_counts
 from core.cost.spec import LayerKind, Matrix, ModelSpec
+from core.cost.weights import weight_bytes_read, weight_bytes_stored
 
 GROUPED: dict[str, Any] = {
     "model_type": "llama", "vocab_size": 1000, "hidden_size": 256, "intermediate_size": 512,

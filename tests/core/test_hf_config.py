@@ -11,7 +11,8 @@ from core.cost import kv
 from core.cost.config_text import MAX_CONFIG_BYTES, ConfigError
 from core.cost.dtypes import number_format
 from core.cost.hf_config import parse_config, parse_config_text
-from core.cost.parameters import parameter_counts, weight_bytes_stored
+from core.cost.parameters import parameter_counts
+from core.cost.weights import weight_bytes_stored
 
 PLAIN: dict[str, Any] = {
     "num_hidden_layers": 6,
