@@ -17,6 +17,7 @@ from core.model.errors import CheckpointError
 COMMANDS = {
     "trace": "one run: attention rows, shapes, likeliest tokens and the proof",
     "generate": "new tokens for a prompt, with their latencies",
+    "cost": "bytes, FLOPs and the floor of a decode step for any model",
 }
 """Command names, each a module in ``core.commands``, with what it gives."""
 
