@@ -15,7 +15,14 @@ from core.config import STORYTELLER
 from pages.ui import state
 from pages.ui.examples import EXAMPLES
 from pages.ui.heads import head_name
-from pages.ui.settings import DTYPES, MAX_SEED, MAX_STEPS, MAX_TEMPERATURE, RunSettings
+from pages.ui.settings import (
+    DTYPES,
+    MAX_SEED,
+    MAX_STEPS,
+    MAX_TEMPERATURE,
+    RunSettings,
+    checked,
+)
 
 _PREFIX = "run_"
 _EMPTY = "_prompt_empty"
@@ -52,6 +59,11 @@ def _key(name: str) -> str:
     return _PREFIX + name
 
 
+def _kept(name: str) -> dict[str, Any]:
+    """The key of a widget, and that its value outlives a page that does not draw it."""
+    return {"key": _key(name), "persist_state": "session"}
+
+
 def _seed_widgets() -> None:
     """Give each widget its value; a widget that was not drawn on the last page has lost it."""
     for name, value in vars(state.settings()).items():
@@ -62,7 +74,7 @@ def _prompt_form() -> None:
     with st.form("run_form", border=False, enter_to_submit=True):
         row = st.container(horizontal=True, vertical_alignment="center", gap="small")
         row.text_input(
-            "Prompt", key=_key("prompt"), label_visibility="collapsed", autocomplete="off"
+            "Prompt", **_kept("prompt"), label_visibility="collapsed", autocomplete="off"
         )
         row.form_submit_button("Run", type="primary", on_click=_submit)
 
@@ -98,7 +110,7 @@ def _pickers(layer: int) -> None:
         "Layer",
         range(STORYTELLER.n_layers),
         format_func=lambda option: f"Layer {option}",
-        key=_key("layer"),
+        **_kept("layer"),
         label_visibility="collapsed",
         width=112,
     )
@@ -106,7 +118,7 @@ def _pickers(layer: int) -> None:
         "Head",
         range(STORYTELLER.n_heads),
         format_func=lambda option: _head_label(layer, option),
-        key=_key("head"),
+        **_kept("head"),
         label_visibility="collapsed",
         width=190,
     )
@@ -119,35 +131,35 @@ def _head_label(layer: int, head: int) -> str:
 
 def _sampling(chosen: RunSettings) -> None:
     with st.popover(f"Sampling: {chosen.sampling_label}", key="onr_sampling"):
-        st.number_input("Decode steps", 1, MAX_STEPS, step=1, key=_key("steps"))
+        st.number_input("Decode steps", 1, MAX_STEPS, step=1, **_kept("steps"))
         st.slider(
             "Temperature",
             0.0,
             MAX_TEMPERATURE,
             step=0.05,
-            key=_key("temperature"),
+            **_kept("temperature"),
             help="0 is greedy: the likeliest token, always, and no filter below applies.",
         )
-        st.number_input("Seed", 0, MAX_SEED, step=1, key=_key("seed"))
+        st.number_input("Seed", 0, MAX_SEED, step=1, **_kept("seed"))
         st.number_input(
-            "Top-k", min_value=0, step=1, key=_key("top_k"), help="0 is off. Applied first."
+            "Top-k", min_value=0, step=1, **_kept("top_k"), help="0 is off. Applied first."
         )
         st.slider(
             "Top-p",
             0.01,
             1.0,
             step=0.01,
-            key=_key("top_p"),
+            **_kept("top_p"),
             help="1 is off. Applied second; the token that crosses the line is kept.",
         )
-        st.slider("Min-p", 0.0, 1.0, step=0.01, key=_key("min_p"), help="0 is off. Applied last.")
-        st.segmented_control("Precision", DTYPES, key=_key("dtype"), required=True)
+        st.slider("Min-p", 0.0, 1.0, step=0.01, **_kept("min_p"), help="0 is off. Applied last.")
+        st.selectbox("Precision", DTYPES, **_kept("dtype"))
 
 
 def same_order_switch() -> None:
     """Draw the switch that lets both paths of the proof add in the same order."""
     _seed_widgets()
-    st.toggle("Same summation order", key=_key("same_order"), help=_SAME_ORDER_HELP)
+    st.toggle("Same summation order", **_kept("same_order"), help=_SAME_ORDER_HELP)
 
 
 _SAME_ORDER_HELP = (
@@ -158,12 +170,9 @@ _SAME_ORDER_HELP = (
 
 
 def _collect() -> RunSettings:
-    """Read the widgets; what a browser sends is checked again by the sampling settings."""
+    """Read the widgets; an empty prompt and whatever is not allowed leave the old value."""
     before = state.settings()
-    values: dict[str, Any] = {name: st.session_state[_key(name)] for name in vars(before)}
-    if values["prompt"] == "":
-        values["prompt"] = before.prompt
-    chosen = RunSettings(**values)
-    if chosen != before:
-        state.change(**values)
-    return chosen
+    values = {
+        name: checked(name, st.session_state[_key(name)], old) for name, old in vars(before).items()
+    }
+    return state.change(**values)

@@ -26,6 +26,7 @@ MAX_SEED = 2**31 - 1
 URL_PROMPT_CHARS = 2000
 """The last characters of a prompt that an address carries: more than a full context."""
 
+_NUMBER = re.compile(r"-?[0-9]{0,9}\.?[0-9]{1,18}(e-?[0-9]{1,2})?")
 _FOREIGN = ("embed", "utm_")
 
 
@@ -102,7 +103,11 @@ def _whole(low: int, high: int | None) -> Callable[[str], int]:
 
 def _real(low: float, high: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
-        value = float(text) if re.fullmatch(r"-?[0-9]{0,9}\.?[0-9]{1,18}", text) else None
+        value = (
+            float(text)
+            if re.fullmatch(r"-?[0-9]{0,9}\.?[0-9]{1,18}(e-?[0-9]{1,2})?", text)
+            else None
+        )
         if value is None or not low <= value <= high:
             raise ValueError(f"it must be a number from {low:g} to {high:g}")
         return value
@@ -191,6 +196,18 @@ def to_query(
     if lecture:
         query["lecture"] = "1"
     return query
+
+
+def checked(name: str, value: Any, fallback: Any) -> Any:
+    """Return a widget's value if it is allowed, else ``fallback``: a browser may send anything.
+
+    >>> checked("layer", 2, 0), checked("layer", 9, 0), checked("dtype", None, "float32")
+    (2, 0, 'float32')
+    """
+    try:
+        return _PARSERS[name](_as_text(value))
+    except ValueError:
+        return fallback
 
 
 def field_names() -> tuple[str, ...]:
