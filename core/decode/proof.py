@@ -34,7 +34,7 @@ def prove_steps(
 ) -> Iterator[StepProof]:
     """Yield the proof of the prefill, then of each cached decode step.
 
-    ``same_order`` lets both ways add up in the same order: at least 4 rows per product and
+    ``same_order`` lets both ways add up in the same order: enough rows in every product and
     norm, and a softmax over a fixed length.
 
     Raises: ValueError if the model's precision is not the run's.
