@@ -45,7 +45,12 @@ class LayerBuilder:
     def layers(self, slots: Sequence[Slot], with_weights: bool) -> tuple[LayerKind, ...]:
         """Return one record per slot; equal slots share one record."""
         groups = self._heads_per_layer(len(slots))
-        shared_from = len(slots) - (self.fields.count("num_kv_shared_layers", 0) or 0)
+        n_shared = self.fields.count("num_kv_shared_layers", 0) or 0
+        if n_shared >= len(slots):
+            raise ConfigError(
+                f"num_kv_shared_layers = {n_shared} contradicts a layer count of {len(slots)}"
+            )
+        shared_from = len(slots) - n_shared
         made: dict[tuple[Slot, int | None, bool], LayerKind] = {}
         result = []
         for index, slot in enumerate(slots):

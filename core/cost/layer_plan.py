@@ -261,7 +261,8 @@ def _mlps(fields: Fields, n: int) -> list[Mlp]:
     if not n_experts:
         return ["dense"] * n
     first = fields.count("first_k_dense_replace", 0) or 0
-    only = set(fields.listed("mlp_only_layers") or ())
+    listed = fields.listed("mlp_only_layers") or ()
+    only = {whole_number("mlp_only_layers", index, 0, n - 1) for index in listed}
     step = fields.count_of("decoder_sparse_step") or fields.count_of("interleave_moe_layer_step")
     period = fields.count_of("expert_layer_period")
     offset = fields.count("expert_layer_offset", 0) or 0

@@ -200,6 +200,8 @@ def test_kv08_messages(text: str | bytes, message: str) -> None:
         ({"index_topk": 2048}, r"index_topk: .* not modelled"),
         ({"kv_lora_rank": 256}, r"lacks qk_rope_head_dim"),
         ({"attn_layer_period": 4}, r"attn_layer_offset is missing"),
+        ({"num_kv_shared_layers": 6}, r"num_kv_shared_layers = 6 contradicts"),
+        ({"num_experts": 4, "mlp_only_layers": [[]]}, r"mlp_only_layers must be a whole number"),
     ],
 )
 def test_contradictions_name_the_field(change: dict[str, Any], message: str) -> None:
