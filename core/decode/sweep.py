@@ -123,7 +123,7 @@ def run_sweep(x: Tensor, weight: Tensor, stored: StoredMatrix) -> SweepResult:
     counts = SweepCounts()
     output = torch.stack(list(sweep_columns(rows, stored, counts)), -1)
     same = F.linear(rows, stored.dequantize())
-    exact = F.linear(rows, weight.float())
+    exact = F.linear(rows, weight.float().contiguous())
     return SweepResult(
         output=output,
         counts=counts,

@@ -121,6 +121,7 @@ def store(weight: Tensor, dtype: str, group_size: int = DEFAULT_GROUP_SIZE) -> S
     if dtype not in WEIGHT_DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(WEIGHT_DTYPES)}, got {dtype!r}")
     d_out, d_in = weight.shape
+    weight = weight.contiguous()  # a model may lay its weights out by columns
     if dtype in PLAIN:
         return StoredMatrix(dtype, d_in, d_out, weight.to(PLAIN[dtype]))
     group = d_in if dtype == "int8" else checked_group(group_size, d_in)
@@ -139,21 +140,21 @@ def store(weight: Tensor, dtype: str, group_size: int = DEFAULT_GROUP_SIZE) -> S
 def checked_group(group_size: int, d_in: int) -> int:
     """Return a group size that fills rows of ``d_in`` weights without a rest.
 
-    Raises: ValueError naming what would divide it
+    Raises: ValueError naming what would divide it, or an odd d_in (two weights share a byte)
 
     >>> checked_group(32, 352)
     32
     >>> checked_group(48, 128)
     Traceback (most recent call last):
-    ValueError: group_size must be an even divisor of d_in = 128 (2, 4, 8, 16, 32, 64, 128), got 48
+    ValueError: group_size must divide d_in = 128 (1, 2, 4, 8, 16, 32, 64, 128), got 48
     """
-    fits = [n for n in range(2, d_in + 1, 2) if d_in % n == 0]
-    if isinstance(group_size, bool) or group_size not in fits:
+    if d_in % 2:
+        raise ValueError(f"d_in must be even for int4, two weights share a byte; got {d_in}")
+    fits = [n for n in range(1, d_in + 1) if d_in % n == 0]
+    if type(group_size) is not int or group_size not in fits:
         listed = ", ".join(str(n) for n in fits)
-        raise ValueError(
-            f"group_size must be an even divisor of d_in = {d_in} ({listed}), got {group_size!r}"
-        )
-    return int(group_size)
+        raise ValueError(f"group_size must divide d_in = {d_in} ({listed}), got {group_size!r}")
+    return group_size
 
 
 def storage_error(weight: Tensor, stored: StoredMatrix) -> StorageError:

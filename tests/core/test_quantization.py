@@ -36,7 +36,7 @@ def matrix(name: str) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("dtype", WEIGHT_DTYPES)
-@pytest.mark.parametrize("group_size", [16, 32])
+@pytest.mark.parametrize("group_size", [1, 16, 32])
 def test_bytes_are_those_of_the_formula(name: str, dtype: str, group_size: int) -> None:
     stored = store(matrix(name), dtype, group_size)
     d_in, d_out = STORYTELLER.matrices()[name]
@@ -105,10 +105,17 @@ def test_smaller_groups_and_more_bits_lose_less() -> None:
     assert errors == sorted(errors, reverse=True)
 
 
-@pytest.mark.parametrize("group", [0, -32, 48, 3, 256, True, 32.5, "32"])
+@pytest.mark.parametrize(
+    "group", [0, -32, 48, 3, 256, True, 32.0, 32.5, float("nan"), 10**40, "32"]
+)
 def test_groups_that_do_not_divide_the_row_are_refused(group: object) -> None:
-    with pytest.raises(ValueError, match=r"group_size must be an even divisor of d_in = 128"):
+    with pytest.raises(ValueError, match="group_size must divide d_in = 128"):
         store(torch.ones(2, 128), "int4", group)  # type: ignore[arg-type]
+
+
+def test_odd_rows_are_refused_for_int4() -> None:
+    with pytest.raises(ValueError, match="d_in must be even for int4"):
+        store(torch.ones(2, 3), "int4", 1)
 
 
 @pytest.mark.parametrize("dtype", ["fp8", "int3", "", "FLOAT32"])
@@ -143,7 +150,7 @@ def test_the_loss_of_the_shipped_model_hardly_moves() -> None:
     tokenizer = Tokenizer.from_file(str(MODEL_FOLDER / "tokenizer.json"))
 
     def loss(weights: Weights) -> float:
-        return held_out(Transformer(STORYTELLER, weights), tokenizer, n_stories=60).loss
+        return held_out(Transformer(STORYTELLER, weights), tokenizer, n_stories=40).loss
 
     exact = loss(shipped().weights)
     assert abs(loss(quantized_weights(shipped().weights, "int8")) - exact) <= 0.002
