@@ -7,6 +7,7 @@ Costs about one full pass per step, so pages ask for it after the picture is the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -61,13 +62,13 @@ def _prove(model: Transformer, trace: RunTrace, options: ForwardOptions) -> Iter
         yield StepProof(
             index=step.index,
             dtype=trace.dtype,
-            max_abs_logit_diff=_max_abs(logits - full_logits),
-            max_abs_row_diff=_max_abs(rows - full_rows),
+            max_abs_logit_diff=_max_abs_diff(logits, full_logits),
+            max_abs_row_diff=_max_abs_diff(rows, full_rows),
             same_argmax=int(logits.argmax()) == int(full_logits.argmax()),
             old_kv_unchanged=unchanged,
             appended=cache.length - start,
             n_new=step.n_new,
-            trace_diff=_max_abs(rows - _shown_rows(trace, end - 1)),
+            trace_diff=_max_abs_diff(rows, _shown_rows(trace, end - 1)),
             top_gap=float(top.values[0] - top.values[1]),
             logit_span=float(full_logits.max() - full_logits.min()),
         )
@@ -100,5 +101,6 @@ def _shown_rows(trace: RunTrace, row: int) -> Tensor:
     return torch.from_numpy(np.array(rows)).double()
 
 
-def _max_abs(difference: Tensor) -> float:
-    return float(difference.abs().max())
+def _max_abs_diff(one: Tensor, other: Tensor) -> float:
+    """The largest difference; rows of another length have nothing in common."""
+    return float((one - other).abs().max()) if one.shape == other.shape else math.inf

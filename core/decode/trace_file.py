@@ -61,7 +61,7 @@ def load_trace(file: Path = DEFAULT_TRACE_FILE) -> RunTrace:
     Raises: CheckpointError naming the file if it is missing, damaged or of another format.
     """
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             meta = json.loads(stored["meta"].tobytes())
             arrays = {name: stored[name] for name in _ARRAYS}
         if meta.pop("format") != _FORMAT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -47,3 +49,27 @@ def shipped() -> LoadedModel:
 @pytest.fixture(scope="session")
 def shipped_bfloat16() -> LoadedModel:
     return load_model(dtype=torch.bfloat16)
+
+
+class _EndsAfter:
+    """A model that chooses token 7 n times, then the end token, whatever it computed."""
+
+    def __init__(self, model: Transformer, n_tokens: int) -> None:
+        self._model, self._left = model, n_tokens
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._model, name)
+
+    def prefill(self, tokens, kv_cache, **options):
+        result = self._model.prefill(tokens, kv_cache, **options)
+        logits = torch.zeros_like(result.logits)
+        logits[..., self._model.config.end_id if self._left == 0 else 7] = 9.0
+        self._left -= 1
+        return dataclasses.replace(result, logits=logits)
+
+    decode_step = prefill
+
+
+@pytest.fixture
+def ends_after() -> type[_EndsAfter]:
+    return _EndsAfter
