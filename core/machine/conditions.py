@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 
@@ -12,30 +11,8 @@ import torch
 
 import core
 from core.machine.counters import GpuCounters
-from core.machine.device import DeviceInfo, cpu_name, total_memory_bytes
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """Host, device, driver, versions, threads, date and load of one measurement."""
-
-    host: str
-    system: str
-    cpu: str
-    n_cpus: int
-    memory_total_bytes: int | None
-    device: str
-    device_name: str
-    device_uuid: str | None
-    driver: str
-    n_threads: int
-    python: str
-    torch: str
-    numpy: str
-    cuda: str | None
-    app_version: str
-    date_utc: str
-    load_average_1min: float | None
+from core.machine.device import cpu_name, total_memory_bytes
+from core.machine.records import Conditions, DeviceInfo
 
 
 def conditions(device: DeviceInfo, now: datetime | None = None) -> Conditions:
@@ -53,7 +30,7 @@ def conditions(device: DeviceInfo, now: datetime | None = None) -> Conditions:
         driver=_driver(device),
         n_threads=torch.get_num_threads(),
         python=platform.python_version(),
-        torch=torch.__version__,
+        torch=str(torch.__version__),
         numpy=metadata.version("numpy"),
         cuda=torch.version.cuda,
         app_version=core.__version__,

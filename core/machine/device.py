@@ -6,44 +6,39 @@ import math
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from core.cost.catalog import find_accelerator
 from core.cost.roofline import bandwidth_from_clock
+from core.machine.records import DeviceInfo
 
 MIN_PROBE_BYTES = {"cpu": 512_000_000, "cuda": 2**30, "mps": 2**30}
 
+DATA_SHEETS = {
+    "Tesla V100-SXM2-32GB": "V100 SXM2 32GB",
+    "Tesla T4": "T4",
+    "NVIDIA A10G": "A10G",
+    "NVIDIA L4": "L4",
+    "NVIDIA L40S": "L40S",
+    "NVIDIA GeForce RTX 3090": "RTX 3090",
+    "NVIDIA GeForce RTX 4090": "RTX 4090",
+    "NVIDIA GeForce RTX 5090": "RTX 5090",
+    "NVIDIA A100-SXM4-40GB": "A100 40GB SXM",
+    "NVIDIA A100-SXM4-80GB": "A100 80GB SXM",
+    "NVIDIA H100 80GB HBM3": "H100 SXM 80GB",
+    "NVIDIA H100 PCIe": "H100 PCIe 80GB",
+    "NVIDIA H200": "H200 SXM",
+    "NVIDIA B200": "B200 SXM (HGX)",
+    "Apple M2 Ultra GPU": "Apple M2 Ultra (76c)",
+}
+"""Names as the driver gives them, and the catalogue's entry for exactly that device."""
 
-@dataclass(frozen=True)
-class DeviceInfo:
-    """One device torch can compute on.
-
-    ``torch_name`` is what torch calls it, "cpu", "cuda:1" or "mps". ``identity`` is the UUID
-    (or the PCI address) by which the driver's counters find the same device.
-    ``last_level_cache_bytes`` and ``nominal_bandwidth_bytes_per_s`` are None where unknown;
-    ``nominal_source`` says where the nominal figure comes from.
-    """
-
-    kind: str
-    torch_name: str
-    name: str
-    why: str
-    memory_total_bytes: int | None
-    memory_free_bytes: int | None
-    last_level_cache_bytes: int | None = None
-    nominal_bandwidth_bytes_per_s: float | None = None
-    nominal_source: str = "not known"
-    uuid: str | None = None
-    pci_address: str | None = None
-    n_cpus: int = 1
-
-    @property
-    def torch_device(self) -> torch.device:
-        """The device as torch's own type."""
-        return torch.device(self.torch_name)
+APPLE_CACHE_BYTES = 96_000_000
+"""No system call tells Apple's system-level cache; this is the largest that is known."""
 
 
 def usable_cpus() -> int:
@@ -167,10 +162,20 @@ def pci_address(properties: Any) -> str | None:
 
 
 def with_nominal_bandwidth(info: DeviceInfo, properties: Any) -> DeviceInfo:
-    """Add the nominal bandwidth from clock and bus width, where the driver gives both.
+    """Add the nominal bandwidth: the data sheet's, else from the driver's clock and bus width.
 
-    A device that gives neither keeps "not known": nothing is guessed from its memory size.
+    The data sheet comes first because drivers misreport the memory clock of some devices. A
+    device that is in no table and gives no clock keeps "not known": nothing is guessed.
     """
+    if info.name in DATA_SHEETS:
+        sheet = find_accelerator(DATA_SHEETS[info.name])
+        source = f"quoted from the data sheet of {sheet.name}"
+        return replace(
+            info,
+            nominal_bandwidth_bytes_per_s=sheet.bandwidth_bytes_per_s,
+            nominal_source=source,
+            last_level_cache_bytes=info.last_level_cache_bytes or sheet.l2_bytes,
+        )
     clock_khz = getattr(properties, "memory_clock_rate", 0)
     bus_bits = getattr(properties, "memory_bus_width", 0)
     if not clock_khz or not bus_bits:
@@ -185,15 +190,17 @@ def mps_device(why: str) -> DeviceInfo:
     free = available_memory_bytes()
     recommended = torch.mps.recommended_max_memory()
     allowed = recommended - torch.mps.driver_allocated_memory()
-    return DeviceInfo(
+    info = DeviceInfo(
         kind="mps",
         torch_name="mps",
         name=f"{cpu_name()} GPU",
         why=why,
         memory_total_bytes=recommended,
         memory_free_bytes=allowed if free is None else min(free, allowed),
+        last_level_cache_bytes=APPLE_CACHE_BYTES,
         n_cpus=usable_cpus(),
     )
+    return with_nominal_bandwidth(info, None)
 
 
 def list_devices() -> tuple[DeviceInfo, ...]:

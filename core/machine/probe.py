@@ -9,12 +9,13 @@ tried and the largest figure counts; the winner is named.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import torch
 
-from core.machine.device import MIN_PROBE_BYTES, DeviceInfo
-from core.machine.timing import DeviceClock, clock_for, percentile, spread
+from core.machine.device import MIN_PROBE_BYTES
+from core.machine.records import DeviceInfo, ProbeResult
+from core.machine.stats import percentile, spread
+from core.machine.timing import DeviceClock, clock_for
 
 COLUMNS = 4096
 CACHES_FILLED = 8
@@ -26,28 +27,9 @@ MIN_RUNS = 15
 TRIES = 3
 
 
-@dataclass(frozen=True)
-class ProbeResult:
-    """Bandwidth of repeated reads; the median is what lasts, the best what can be reached.
-
-    cache_resident: True if the buffer could partly stay in a cache, None if its size is unknown.
-    """
-
-    kernel: str
-    buffer_bytes: int
-    n_threads: int
-    runs_bytes_per_s: tuple[float, ...]
-    median_bytes_per_s: float
-    best_bytes_per_s: float
-    iqr_over_median: float
-    cache_resident: bool | None
-    notes: tuple[str, ...]
-
-
 def probe_bytes(device: DeviceInfo) -> int:
     """Size of the probe's buffer: past all caches, at most a quarter of the free memory.
 
-    >>> from core.machine.device import DeviceInfo
     >>> probe_bytes(DeviceInfo("cpu", "cpu", "", "", None, 16 * 10**9, 2**25)) / 1e6
     512.0
     """

@@ -14,14 +14,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.machine.timing import DeviceClock, percentile
+from core.machine.stats import percentile
+from core.machine.timing import DeviceClock, calls_for
 from core.model.layers import Product, linear
 
 TOLERANCES = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 2e-2}
 """Largest error, over the largest exact value, of a correct product: rounding and its sum."""
 
-N_ROUNDS = 3
-MIN_GAIN = 1.05
+N_ROUNDS = 5
+SPAN_S = 0.03
+"""Least length of one timing, so that a small model's is longer than what disturbs it."""
+MIN_GAIN = 1.1
 """More threads must be this much faster, or fewer are kept for the rest of the machine."""
 
 
@@ -55,10 +58,14 @@ PRODUCTS: dict[str, Product] = {
 
 @dataclass(frozen=True)
 class ProductChoice:
-    """A call by name, and whether the CPU library oneDNN may serve it."""
+    """A call by name, whether the CPU library oneDNN may serve it, and how weights lie.
+
+    ``by_columns``: a matrix (d_out, d_in) lies in memory column after column.
+    """
 
     name: str
     onednn: bool = True
+    by_columns: bool = False
 
     @property
     def product(self) -> Product:
@@ -68,7 +75,8 @@ class ProductChoice:
     @property
     def label(self) -> str:
         """The choice in words."""
-        return self.name if self.onednn else f"{self.name}, oneDNN off"
+        switch = "" if self.onednn else ", oneDNN off"
+        return self.name + switch + (", weights by columns" if self.by_columns else "")
 
 
 @dataclass(frozen=True)
@@ -96,11 +104,24 @@ def onednn(enabled: bool) -> Iterator[None]:
         torch.backends.mkldnn.enabled = before  # type: ignore[assignment]
 
 
-def candidates(device: torch.device, n_rows: int) -> tuple[ProductChoice, ...]:
-    """The calls worth comparing; oneDNN serves CPUs only."""
+def candidates(
+    device: torch.device, dtype: torch.dtype, n_rows: int, *, layouts: bool
+) -> tuple[ProductChoice, ...]:
+    """The calls worth comparing.
+
+    oneDNN serves CPUs only, and weights by columns gain only there, for one float32 row.
+    """
     names = ("linear", "matrix-vector") if n_rows == 1 else ("linear", "columns")
-    switches = (True, False) if device.type == "cpu" else (True,)
-    return tuple(ProductChoice(name, switch) for name in names for switch in switches)
+    on_cpu = device.type == "cpu"
+    choices = [ProductChoice(n, switch) for n in names for switch in (True, False)[: 1 + on_cpu]]
+    if layouts and on_cpu and n_rows == 1 and dtype == torch.float32:
+        choices += [ProductChoice(name, by_columns=True) for name in names]
+    return tuple(choices)
+
+
+def by_columns(matrix: Tensor) -> Tensor:
+    """The same matrix, lying in memory column after column."""
+    return matrix.t().contiguous().t()
 
 
 def example_rows(matrices: Sequence[Tensor], n_rows: int) -> dict[int, Tensor]:
@@ -138,24 +159,31 @@ def relative_error(matrices: Sequence[Tensor], product: Product, n_rows: int) ->
 
 
 def compare_products(
-    matrices: Sequence[Tensor], n_rows: int, clock: DeviceClock
+    matrices: Sequence[Tensor], n_rows: int, clock: DeviceClock, *, layouts: bool = False
 ) -> tuple[ProductTiming, ...]:
     """Time every candidate on the same matrices, in turn; the fastest correct one first.
 
+    ``layouts`` lets copies of the matrices that lie by columns compete too.
+
     Units: bytes_per_s counts the weights only.
     """
-    device, n_bytes = matrices[0].device, total_bytes(matrices)
-    choices = candidates(device, n_rows)
+    first, n_bytes = matrices[0], total_bytes(matrices)
+    choices = candidates(first.device, first.dtype, n_rows, layouts=layouts)
+    laid = {False: matrices}
+    if any(choice.by_columns for choice in choices):
+        laid[True] = [by_columns(matrix) for matrix in matrices]
+    work = {c: bare_pass(laid[c.by_columns], c.product, n_rows) for c in choices}
     times: dict[ProductChoice, list[float]] = {choice: [] for choice in choices}
+    n_calls = calls_for(clock, work[choices[0]], SPAN_S)
     for _ in range(N_ROUNDS + 1):  # the first round is warm-up
         for choice in choices:
             with onednn(choice.onednn):
-                times[choice].append(clock.time_s(bare_pass(matrices, choice.product, n_rows)))
-    tolerance = TOLERANCES[matrices[0].dtype]
+                times[choice].append(clock.time_s(work[choice], n_calls))
+    tolerance = TOLERANCES[first.dtype]
     results = []
     for choice in choices:
         with onednn(choice.onednn):
-            error = relative_error(matrices, choice.product, n_rows)
+            error = relative_error(laid[choice.by_columns], choice.product, n_rows)
         rate = n_bytes / percentile(times[choice][1:], 50)
         results.append(ProductTiming(choice, rate, error, error <= tolerance))
     return tuple(sorted(results, key=lambda t: (not t.correct, -t.bytes_per_s)))
@@ -195,16 +223,18 @@ def sweep_threads(
     times: dict[int, list[float]] = {count: [] for count in counts}
     before = torch.get_num_threads()
     with onednn(choice.onednn):
+        torch.set_num_threads(counts[0])
+        n_calls = calls_for(clock, work, SPAN_S)
         for _ in range(N_ROUNDS + 1):
             for count in counts:
                 torch.set_num_threads(count)
-                times[count].append(clock.time_s(work))
+                times[count].append(clock.time_s(work, n_calls))
     torch.set_num_threads(before)
     return tuple((count, n_bytes / percentile(times[count][1:], 50)) for count in counts)
 
 
 def best_thread_count(sweep: Sequence[tuple[int, float]]) -> int:
-    """The fewest threads that no larger count beats by 5 %.
+    """The fewest threads that no larger count beats by 10 %.
 
     >>> best_thread_count([(1, 10.0), (2, 10.3), (4, 9.0)])
     1

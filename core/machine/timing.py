@@ -1,4 +1,4 @@
-"""A clock that waits for the device, and the statistics of what it reads.
+"""A clock that waits for the device before it is read.
 
 A device works on after the call that started it has returned, so every reading waits first.
 The clock is an argument of every measurement; tests hand in a fake one.
@@ -6,29 +6,13 @@ The clock is an argument of every measurement; tests hand in a fake one.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
-from core.decode.latency import Latency, burst_latency, latency
-
-__all__ = [
-    "DeviceClock",
-    "Latency",
-    "Spread",
-    "burst_latency",
-    "clock_for",
-    "latency",
-    "percentile",
-    "split_warm_up",
-    "spread",
-]
-
-MIN_N_FOR_P99 = 200
-"""Samples below which fewer than two lie beyond the 99th percentile."""
+MAX_CALLS = 10_000
 
 
 @dataclass(frozen=True)
@@ -60,84 +44,10 @@ def clock_for(device: torch.device) -> DeviceClock:
     return DeviceClock(time.perf_counter_ns, lambda: None)
 
 
-def percentile(values: Sequence[float], percent: float) -> float:
-    """The percentile with linear interpolation between the ranks, as numpy's default.
+def calls_for(clock: DeviceClock, work: Callable[[], object], span_s: float) -> int:
+    """How many back-to-back calls take about ``span_s``, after one that is not counted.
 
-    Raises: ValueError if there is no value or ``percent`` is outside 0 to 100.
-
-    >>> percentile([31, 30, 32, 31, 30], 50), percentile([1.0, 2.0], 75)
-    (31.0, 1.75)
+    One call of a small model is shorter than what disturbs it; a span of many is not.
     """
-    if not values:
-        raise ValueError("values must hold at least 1 number, got none")
-    if not 0 <= percent <= 100:
-        raise ValueError(f"percent must be 0 to 100, got {percent}")
-    ordered = sorted(values)
-    rank = percent / 100 * (len(ordered) - 1)
-    below, above = math.floor(rank), math.ceil(rank)
-    return float(ordered[below] + (ordered[above] - ordered[below]) * (rank - below))
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Percentiles, extremes and the relative interquartile range of one set of samples."""
-
-    p50: float
-    p90: float
-    p99: float
-    min: float
-    max: float
-    mean: float
-    iqr_over_p50: float
-    n: int
-
-    def percentiles(self) -> dict[str, float | int]:
-        """The part that every latency readout shows: p50, p90, p99, min and n."""
-        return {"p50": self.p50, "p90": self.p90, "p99": self.p99, "min": self.min, "n": self.n}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the number of samples cannot support."""
-        if self.n >= MIN_N_FOR_P99:
-            return ()
-        return (f"p99 of {self.n} samples rests on fewer than 2 of them; 200 are needed.",)
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Summarise samples; nothing is dropped.
-
-    Raises: ValueError if there is none.
-
-    >>> s = spread([3.0, 1.0, 2.0])
-    >>> s.p50, s.min, s.n, s.iqr_over_p50
-    (2.0, 1.0, 3, 0.5)
-    """
-    middle = percentile(values, 50)
-    iqr = percentile(values, 75) - percentile(values, 25)
-    return Spread(
-        p50=middle,
-        p90=percentile(values, 90),
-        p99=percentile(values, 99),
-        min=float(min(values)),
-        max=float(max(values)),
-        mean=sum(values) / len(values),
-        iqr_over_p50=iqr / middle if middle else 0.0,
-        n=len(values),
-    )
-
-
-def split_warm_up(
-    samples: Sequence[float], n_warm_up: int = 1
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return (warm-up, timed): the first steps pay for set-up and are shown beside the rest.
-
-    Raises: ValueError unless at least one timed sample is left.
-
-    >>> split_warm_up([412, 31, 30])
-    ((412,), (31, 30))
-    """
-    if not 0 <= n_warm_up < len(samples):
-        raise ValueError(
-            f"n_warm_up must be 0 to {len(samples) - 1} for {len(samples)} samples, got {n_warm_up}"
-        )
-    return tuple(samples[:n_warm_up]), tuple(samples[n_warm_up:])
+    work()
+    return max(1, min(MAX_CALLS, round(span_s / max(clock.time_s(work), 1e-9))))

@@ -11,6 +11,7 @@ import torch
 from core.machine import device as device_module
 from core.machine.conditions import conditions
 from core.machine.device import (
+    DATA_SHEETS,
     DeviceInfo,
     cpu_device,
     find_device,
@@ -49,6 +50,20 @@ def test_the_nominal_figure_says_where_it_comes_from() -> None:
     assert info.nominal_bandwidth_bytes_per_s == pytest.approx(3352.32e9)
     assert "2619 MHz" in info.nominal_source
     assert "5120 bit" in info.nominal_source
+
+
+def test_the_data_sheet_comes_before_a_clock_that_may_be_misreported() -> None:
+    blank = DeviceInfo("cuda", "cuda:0", "NVIDIA H100 80GB HBM3", "", None, None)
+    sheet = SimpleNamespace(memory_clock_rate=1_000_000, memory_bus_width=5120)
+    info = with_nominal_bandwidth(blank, sheet)
+    assert info.nominal_bandwidth_bytes_per_s == 3350e9
+    assert "data sheet" in info.nominal_source
+
+
+@pytest.mark.parametrize("name", DATA_SHEETS)
+def test_every_known_name_has_a_data_sheet(name: str) -> None:
+    info = with_nominal_bandwidth(DeviceInfo("cuda", "cuda:0", name, "", None, None), None)
+    assert info.nominal_bandwidth_bytes_per_s
 
 
 def test_hw_03_identity_of_a_cuda_device() -> None:

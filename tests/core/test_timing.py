@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from core.decode.latency import burst_latency, latency
 from core.machine import timing
-from core.machine.timing import (
-    DeviceClock,
-    burst_latency,
-    clock_for,
-    latency,
-    percentile,
-    split_warm_up,
-    spread,
-)
+from core.machine.stats import percentile, split_warm_up, spread
+from core.machine.timing import DeviceClock, clock_for
 
 
 class FakeDevice:
