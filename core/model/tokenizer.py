@@ -95,17 +95,12 @@ class Tokenizer:
             n_cut = len(text) - MAX_CHARACTERS
             notes.append(f"The first {n_cut:,} characters of the prompt were not read.")
             text = text[-MAX_CHARACTERS:]
-        ids = self.encode(text)
-        n_dropped = 0
-        if len(ids) > max_tokens:
-            n_kept = max(max_tokens - room, (max_tokens + 1) // 2)
-            kept = self._last_whole(ids, n_kept - 1)
-            n_dropped = len(ids) - 1 - len(kept)
+        ids, n_dropped = self._fitted(self.encode(text), max_tokens, room)
+        if n_dropped:
             notes.append(
-                f"The prompt has {len(ids):,} tokens with the start token; the first "
-                f"{n_dropped:,} of its text were dropped and the last {len(kept):,} kept."
+                f"The prompt has {len(ids) + n_dropped:,} tokens with the start token; the first "
+                f"{n_dropped:,} of its text were dropped and the last {len(ids) - 1:,} kept."
             )
-            ids = [self.bos_id, *kept]
         untrained = self.untrained_labels(ids)
         if untrained:
             shown = ", ".join(untrained[:6]) + (" and more" if len(untrained) > 6 else "")
@@ -142,11 +137,18 @@ class Tokenizer:
         """Return the labels of ids that never occur in the training stories, each once."""
         return [self.label(i) for i in dict.fromkeys(ids) if i in self._untrained]
 
-    def _last_whole(self, ids: Sequence[int], n_kept: int) -> list[int]:
-        """The last ids, not starting in the middle of a UTF-8 character."""
-        kept = list(ids[-n_kept:])
+    def _fitted(self, ids: list[int], max_tokens: int, room: int) -> tuple[list[int], int]:
+        """The start token and the last ids that fit, and how many were dropped.
+
+        What is kept does not start in the middle of a UTF-8 character.
+        """
+        if len(ids) <= max_tokens:
+            return ids, 0
+        n_kept = max(max_tokens - room, (max_tokens + 1) // 2) - 1  # and the start token
+        kept = ids[-n_kept:]
         whole = next((i for i, t in enumerate(kept) if self._pieces[t][0] & 0xC0 != 0x80), 0)
-        return kept[whole:]
+        kept = kept[whole:]
+        return [self.bos_id, *kept], len(ids) - 1 - len(kept)
 
 
 def _read(file: Path) -> HFTokenizer:
