@@ -83,13 +83,13 @@ def _cached_pass(
 
 def _last_logits(result: ForwardResult) -> Tensor:
     """The last token's logits, (V,), exactly widened to float64."""
-    return result.logits[0, -1].double().cpu()
+    return result.logits[0, -1].cpu().double()
 
 
 def _last_rows(result: ForwardResult) -> Tensor:
     """The last token's attention weights in all layers and heads, (L, H, S)."""
     rows = torch.stack([layer.attn_weights[0, :, -1] for layer in result.layers])
-    return rows.double().cpu()
+    return rows.cpu().double()
 
 
 def _shown_rows(trace: RunTrace, row: int) -> Tensor:

@@ -203,7 +203,7 @@ def _likeliest(
     tokenizer: Tokenizer, logits: Tensor, chosen_id: int
 ) -> tuple[tuple[TopToken, ...], float]:
     """The likeliest tokens with the model's own probability, and that of the chosen one."""
-    wide = logits.double().cpu().numpy()
+    wide = logits.cpu().double().numpy()
     probs = np.exp(wide - wide.max())
     probs /= probs.sum()
     least = np.partition(wide, -N_TOP)[-N_TOP]
