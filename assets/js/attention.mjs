@@ -5,8 +5,8 @@
  */
 import { colorRamp, rampColor, shortNumber, strength, triIndex } from "./draw.mjs"
 import {
-  COLUMN_ANGLE, cellBitmap, margins, paintBorder, paintColumnLabel, paintLegend, paintRamp,
-  paintRowLabel, visibleRange,
+  COLUMN_ANGLE, margins, paintBorder, paintColumnLabel, paintLegend, paintRamp,
+  paintRowLabel, triangleBitmap, visibleRange,
 } from "./paint.mjs"
 import { PHASE_ENDS, phasesAt } from "./run.mjs"
 
@@ -14,7 +14,7 @@ const MAX_CELL = 36
 /** A fitted cell is never smaller than this: the picture scrolls instead. */
 const MIN_CELL = 4
 /** Outlines of the future are drawn one by one from this size on. */
-const OUTLINE_CELL = 6
+const OUTLINE_CELL = 9
 const LEGEND_ENTRIES = 3
 export const SCALE_NAMES = { linear: "linear", sqrt: "square root", log: "logarithmic" }
 
@@ -24,7 +24,7 @@ export const SCALE_NAMES = { linear: "linear", sqrt: "square root", log: "logari
  *   `cell` null fits the picture into the room
  */
 export function attentionLayout({ nRows, width, height, cell, dpr, type, narrow }) {
-  const { rail, band, legendBottom } = margins(width, type, narrow, LEGEND_ENTRIES)
+  const { rail, railX, band, legendBottom } = margins(width, type, narrow, LEGEND_ENTRIES)
   const left = Math.round(type * 5.6)
   const top = Math.round(type * 4.6)
   const right = rail ? 6 : Math.round(type * 2)
@@ -34,7 +34,7 @@ export function attentionLayout({ nRows, width, height, cell, dpr, type, narrow 
   const size = cell ?? Math.min(MAX_CELL, Math.max(MIN_CELL, fitted))
   const slant = Math.sin((-COLUMN_ANGLE * Math.PI) / 180)
   return {
-    nRows, type, left, top, rail, band, legendBottom, fitted, cell: size,
+    nRows, type, left, top, rail, railX, band, legendBottom, fitted, cell: size,
     gap: size >= 20 ? 2 : size >= 7 ? 1 : 0,
     radius: size >= 20 ? 2.5 : size >= 12 ? 1.5 : 0,
     rowEvery: Math.max(1, Math.ceil((type * 1.08) / size)),
@@ -103,7 +103,12 @@ export class AttentionPainter {
 
   /** @param {number} row @param {number} column */
   color(row, column) {
-    return rampColor(this.theme.cachedRamp, strength(this.weights[triIndex(row, column)], this.view.scale))
+    return rampColor(this.theme.cachedRamp, this.share(row, column))
+  }
+
+  /** @param {number} row @param {number} column */
+  share(row, column) {
+    return strength(this.weights[triIndex(row, column)], this.view.scale)
   }
 
   /** All that is still: settled rows, their labels, the future.
@@ -239,15 +244,15 @@ export class AttentionPainter {
       else pen.box(x + (w - h) / 2, y, h, h, theme.muted, 1, 1)
     }
     paintLegend(pen, lay, theme, at, `weight 0 to 1, ${view.scale === "sqrt" ? "√" : view.scale}`, [
-      { text: "already computed", swatch: ramp(theme.cachedRamp) },
-      { text: "new this step", swatch: ramp(theme.newRamp) },
-      { text: view.mask ? "mask, −∞" : "the future", swatch: future },
+      { text: "earlier rows", swatch: ramp(theme.cachedRamp) },
+      { text: "new row", swatch: ramp(theme.newRamp) },
+      { text: view.mask ? "mask: −∞" : "the future", swatch: future },
     ])
   }
 
   /** One pixel a cell, kept for overviews. */
   bitmap() {
-    this.pixels ??= cellBitmap(this.run.nRows, this.run.nRows, (r, c) => (c <= r ? this.color(r, c) : null))
+    this.pixels ??= triangleBitmap(this.run.nRows, this.theme.cachedRamp, (r, c) => this.share(r, c))
     return this.pixels
   }
 
@@ -295,8 +300,8 @@ export class AttentionPainter {
       title, where,
       lines: [
         `q·k = ${shortNumber(dot)}`,
-        `× ${shortNumber(scale)} = ${shortNumber(dot * scale)} (scaled score)`,
-        `softmax → weight ${shortNumber(weight)}`,
+        `scaled × ${shortNumber(scale)} = ${shortNumber(dot * scale)}`,
+        `softmax → ${shortNumber(weight)}`,
       ],
     }
   }

@@ -13,7 +13,7 @@ const CACHE_LEGEND_ENTRIES = 4
 
 /** @param {{ nRows: number, nColumns: number, width: number, height: number, cell: number|null, dpr: number, type: number, narrow: boolean }} room */
 export function cacheLayout({ nRows, nColumns, width, height, cell, dpr, type, narrow }) {
-  const { rail, band, legendBottom } = margins(width, type, narrow, CACHE_LEGEND_ENTRIES)
+  const { rail, railX, band, legendBottom } = margins(width, type, narrow, CACHE_LEGEND_ENTRIES)
   const [left, top] = [Math.round(type * 5.6), Math.round(type * 3.4)]
   const between = Math.round(type * 1.4)
   const snap = (/** @type {number} */ size) => Math.max(1, Math.floor(size * dpr)) / dpr
@@ -22,7 +22,7 @@ export function cacheLayout({ nRows, nColumns, width, height, cell, dpr, type, n
   const across = snap((width - left - rail - between - 8) / (2 * nColumns))
   const cellWidth = Math.min(cell === null ? 12 : Math.max(across, cell * 0.6), Math.max(across, 3))
   return {
-    nRows, nColumns, type, left, top, rail, band, legendBottom, fitted, cell: size, cellWidth, between,
+    nRows, nColumns, type, left, top, rail, railX, band, legendBottom, fitted, cell: size, cellWidth, between,
     gap: size >= 7 ? 1 : 0, radius: 0,
     rowEvery: Math.max(1, Math.ceil((type * 1.08) / size)),
     columnEvery: 1,

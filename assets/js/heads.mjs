@@ -1,8 +1,8 @@
 // @ts-check
 /** The strip of small triangles, one per head of every layer, to choose from. */
-import { rampColor, strength, triIndex } from "./draw.mjs"
+import { strength, triIndex } from "./draw.mjs"
 import { el, setAttr, setText } from "./dom.mjs"
-import { cellBitmap } from "./paint.mjs"
+import { triangleBitmap } from "./paint.mjs"
 
 /** The groups of query heads that share one K/V head. @param {number} nHeads @param {number} nKvHeads @returns {number[][]} */
 export function sharedGroups(nHeads, nKvHeads) {
@@ -27,6 +27,8 @@ export class HeadStrip {
     this.tiles = []
     this.shape = ""
     this.drawn = ""
+    /** What is seen now. @type {any} */
+    this.now = null
   }
 
   /** @param {import("./run.mjs").Run} run */
@@ -78,17 +80,37 @@ export class HeadStrip {
     if (frame === this.drawn || this.grid.clientWidth === 0) return
     const fresh = !this.drawn.startsWith(`${key}|`)
     this.drawn = frame
-    for (const tile of this.tiles) this.paintTile(tile, run, scale, theme, step, fresh)
+    this.now = { run, scale, theme, step, key }
+    if (fresh) this.refill(key)
+    for (const tile of this.tiles) if (tile.bitmap) this.paintTile(tile)
   }
 
-  /** @param {any} tile @param {import("./run.mjs").Run} run @param {string} scale @param {any} theme @param {number} step @param {boolean} fresh */
-  paintTile(tile, run, scale, theme, step, fresh) {
-    const n = run.nRows
-    if (fresh || !tile.bitmap) {
-      const weights = run.triangle("weights", tile.layer, tile.head)
-      tile.bitmap = cellBitmap(n, n, (r, c) =>
-        c <= r ? rampColor(theme.cachedRamp, strength(weights[triIndex(r, c)], scale)) : null)
+  /** The big picture comes first: small ones follow one layer at a time, unless something newer is wanted. @param {string} key */
+  refill(key) {
+    const waiting = this.tiles.slice()
+    const { n_heads } = this.now.run.model
+    const more = () => {
+      if (this.now.key !== key || waiting.length === 0) return
+      for (const tile of waiting.splice(0, n_heads)) {
+        tile.bitmap = this.bitmapOf(tile)
+        this.paintTile(tile)
+      }
+      setTimeout(more)
     }
+    setTimeout(more)
+  }
+
+  /** @param {{ layer: number, head: number }} tile */
+  bitmapOf({ layer, head }) {
+    const { run, scale, theme } = this.now
+    const weights = run.triangle("weights", layer, head)
+    return triangleBitmap(run.nRows, theme.cachedRamp, (/** @type {number} */ r, /** @type {number} */ c) => strength(weights[triIndex(r, c)], scale))
+  }
+
+  /** @param {any} tile */
+  paintTile(tile) {
+    const { run, theme, step } = this.now
+    const n = run.nRows
     const dpr = devicePixelRatio || 1
     const side = Math.round(tile.canvas.clientWidth * dpr)
     if (tile.canvas.width !== side) tile.canvas.width = tile.canvas.height = side

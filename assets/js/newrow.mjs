@@ -149,7 +149,7 @@ class NewRowStage {
     this.main.setPainter(make(run), this.describeView(view))
     this.second.figure.hidden = !this.compare
     this.root.classList.toggle("onr-two", Boolean(this.compare))
-    this.main.narrow = this.second.narrow = Boolean(this.compare)
+    this.main.narrow = this.second.narrow = Boolean(this.compare || this.data.lecture)
     if (this.compare) this.second.setPainter(make(this.compare), this.describeView(view))
     const labels = this.labels()
     setText(this.main.title, this.compare ? labels.run : "")
@@ -189,12 +189,10 @@ class NewRowStage {
   sentences(view) {
     const payload = this.run?.payload
     const check = payload.mask_check
-    const proof = storeGet(`${this.data.run}:proof`)
     return [
       payload.recorded ? (this.send ? "Recorded run, until the live model has loaded." : "Recorded run.") : "",
       view.view === "cache" ? `The cache holds K and V, not these rows, and no Q: a query is used in its own step only. ${this.sharedBy(view)}` : "",
-      view.view === "rows" && view.mask ? `No mask in decode: nothing later is in the cache. ${check?.sentence ?? ""}` : "",
-      proof?.reason ?? "",
+      view.view === "rows" && view.mask ? `Prefill sets the hatched cells to −∞ before softmax. Decode needs no mask: nothing later is in the cache. ${check?.sentence ?? ""}` : "",
       ...(payload.notes ?? []),
     ]
   }
@@ -203,7 +201,7 @@ class NewRowStage {
   sharedBy(view) {
     const size = /** @type {any} */ (this.run).groupSize
     const kv = Math.floor(view.head / size)
-    return size > 1 ? `Heads ${kv * size} to ${kv * size + size - 1} read the same K/V head ${kv}.` : ""
+    return size > 1 ? `Heads ${kv * size}${size > 2 ? " to " : " and "}${kv * size + size - 1} read the same K/V head ${kv}.` : ""
   }
 
   /** The viewer chose; it shows at once, the server hears of it. @param {"pick"|"scale"|"view"|"mask"} name @param {any} value */

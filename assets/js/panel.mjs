@@ -20,8 +20,8 @@ export function boxSize(shape, mostRows, headDim) {
   const [rows, cols] = (shape.match(/[\d,]+(?=[,)])/g) ?? ["1", "1"]).map((n) => Number(n.replace(/\D/g, "")) || 1)
   const side = (/** @type {number} */ n) => {
     if (n === 1) return 9
-    if (n === headDim) return 38
-    return 14 + 48 * Math.min(1, n / Math.max(1, mostRows))
+    if (n === headDim) return 34
+    return 12 + 42 * Math.min(1, n / Math.max(1, mostRows))
   }
   return { width: side(cols), height: side(rows) }
 }
@@ -33,7 +33,9 @@ export class Panel {
     this.step = el("span")
     this.shapes = el("div", { class: "onr-shapes" })
     this.tiles = el("dl", { class: "onr-tiles" })
-    this.proof = el("div", { class: "onr-proof", "data-state": "checking", "data-onr": "proof" })
+    this.why = el("p", { class: "onr-proof-why" })
+    this.badge = el("summary")
+    this.proof = el("details", { class: "onr-proof", "data-state": "checking", "data-onr": "proof" }, this.badge, this.why)
     this.text = el("p", { class: "onr-text", dir: "auto", "data-onr": "text" })
     this.other = el("p", { class: "onr-text onr-other", dir: "auto", hidden: true, "data-onr": "other-text" })
     host.append(el("h3", { class: "onr-h" }, this.step, this.kind), this.shapes, this.tiles, this.proof, this.text, this.other)
@@ -91,7 +93,7 @@ export class Panel {
   /** @param {any[]} tiles */
   showTiles(tiles) {
     this.tiles.replaceChildren(...tiles.map((tile) =>
-      el("div", { class: "onr-tile", "data-id": tile.id },
+      el("div", { class: "onr-tile", "data-id": tile.id, title: `${tile.label}: ${tile.value} ${tile.beside} (${tile.kind})` },
         el("dt", {}, tile.label, this.oneKind ? null : el("span", { class: "onr-kind" }, tile.kind)),
         el("dd", {}, el("span", { class: "onr-value" }, tile.value), tile.beside ? el("span", { class: "onr-beside" }, tile.beside) : null))))
   }
@@ -130,7 +132,7 @@ export class Panel {
     setAttr(this.proof, "data-state", state)
     this.proof.hidden = state === "none"
     const title = found ? `${found.ok ? "✓" : "✗"} ${found.title}` : "Same as without a cache? checking…"
-    setAttr(this.proof, "title", proof?.reason || null)
-    this.proof.replaceChildren(el("strong", {}, title), el("span", { class: "onr-proof-detail" }, found?.detail ?? ""))
+    setText(this.why, proof?.reason ?? "")
+    this.badge.replaceChildren(el("strong", {}, title), el("span", { class: "onr-proof-detail" }, found?.detail ?? ""))
   }
 }

@@ -1,7 +1,10 @@
 // @ts-check
 /** Two pens with the same strokes: one draws on a canvas, one writes SVG. Pictures know neither. */
 
-/** @typedef {{ size: number, family: string, weight?: number, fill: string, align?: CanvasTextAlign, rotate?: number, alpha?: number }} TextStyle */
+/**
+ * @typedef {{ fill: string, width: number, up: number, down: number }} Plate ground behind a text, along and across it
+ * @typedef {{ size: number, family: string, weight?: number, fill: string, align?: CanvasTextAlign, rotate?: number, alpha?: number, plate?: Plate }} TextStyle
+ */
 
 /** @type {CanvasRenderingContext2D|null} */
 let measuring = null
@@ -73,9 +76,15 @@ export class CanvasPen {
     c.font = fontOf(style)
     c.fillStyle = style.fill
     c.textAlign = style.align ?? "left"
-    c.globalAlpha = style.alpha ?? 1
     c.translate(x, y)
     if (style.rotate) c.rotate((style.rotate * Math.PI) / 180)
+    if (style.plate) {
+      const { fill, width, up, down } = style.plate
+      c.fillStyle = fill
+      c.fillRect(style.align === "right" ? -width : 0, -up, width, up + down)
+      c.fillStyle = style.fill
+    }
+    c.globalAlpha = style.alpha ?? 1
     c.fillText(text, 0, 0)
     c.restore()
   }
@@ -158,6 +167,11 @@ export class SvgPen {
   text(text, x, y, style) {
     const anchor = { right: "end", center: "middle" }[/** @type {string} */ (style.align)] ?? "start"
     const turn = style.rotate ? ` transform="rotate(${style.rotate} ${short(x)} ${short(y)})"` : ""
+    if (style.plate) {
+      const { fill, width, up, down } = style.plate
+      const left = style.align === "right" ? x - width : x
+      this.parts.push(`<rect x="${short(left)}" y="${short(y - up)}" width="${short(width)}" height="${short(up + down)}" fill="${escapeXml(fill)}"${turn}/>`)
+    }
     const faint = style.alpha !== undefined && style.alpha < 1 ? ` opacity="${short(style.alpha)}"` : ""
     this.parts.push(
       `<text x="${short(x)}" y="${short(y)}" font-size="${style.size}" font-weight="${style.weight ?? 400}" font-family="${escapeXml(style.family)}" ` +
