@@ -4,6 +4,7 @@ from pages.ui import frame, registry
 
 registry.mark_routed()
 chosen = registry.build()
-frame.open_frame()
+page = registry.page_of(chosen)
+frame.open_frame(page)
 chosen.run()
-frame.close_frame(registry.page_of(chosen))
+frame.close_frame(page)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import assets, caching, components, state
-from pages.ui.registry import ROOT, Page
+from pages.ui.registry import APP_NAME, ROOT, Page
 from pages.ui.settings import address_names
 
 
-def open_frame() -> None:
+def open_frame(page: Page) -> None:
     """Draw what comes before the page and read the settings it needs."""
     state.begin()
+    if not page.is_default:
+        st.set_page_config(page_title=f"{page.title} · {APP_NAME}")
     st.logo(str(ROOT / "assets/logo.svg"), size="medium")
     st.html(f"<style>{assets.styles('frame')}</style>")
     if state.lecture():

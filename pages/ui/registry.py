@@ -73,6 +73,14 @@ PAGES: tuple[Page, ...] = (
         answer="Every token adds the same few bytes in every layer: a straight line, never a curve.",
         group="Learn",
     ),
+    Page(
+        slug="planner",
+        title="Planner",
+        label="Planner",
+        question="What would my model cost on my accelerator?",
+        answer="One step reads every weight once and every cache whole: bytes over bandwidth.",
+        group="Machine",
+    ),
 )
 
 

@@ -14,7 +14,6 @@ import streamlit as st
 from core.config import STORYTELLER
 from pages.ui import state
 from pages.ui.examples import EXAMPLES
-from pages.ui.heads import head_name
 from pages.ui.settings import (
     DTYPES,
     MAX_SEED,
@@ -39,7 +38,7 @@ def run_bar(*, picks_head: bool = True) -> RunSettings:
         _prompt_form()
         _examples()
         if picks_head:
-            _pickers(chosen.layer)
+            _pickers()
         _sampling(chosen)
     return chosen
 
@@ -105,7 +104,8 @@ def _use_example(position: int) -> None:
     state.dismiss_dropped()
 
 
-def _pickers(layer: int) -> None:
+def _pickers() -> None:
+    # Options keep their words: a picker whose words change loses its value.
     st.selectbox(
         "Layer",
         range(STORYTELLER.n_layers),
@@ -117,16 +117,11 @@ def _pickers(layer: int) -> None:
     st.selectbox(
         "Head",
         range(STORYTELLER.n_heads),
-        format_func=lambda option: _head_label(layer, option),
+        format_func=lambda option: f"Head {option}",
         **_kept("head"),
         label_visibility="collapsed",
-        width=190,
+        width=112,
     )
-
-
-def _head_label(layer: int, head: int) -> str:
-    name = head_name(layer, head)
-    return f"Head {head} · {name}" if name else f"Head {head}"
 
 
 def _sampling(chosen: RunSettings) -> None:
