@@ -40,10 +40,16 @@ def sampling_from(args: argparse.Namespace) -> SamplingSettings:
 
 
 def load_for(args: argparse.Namespace) -> LoadedModel:
-    """Load the shipped model in the precision asked for, on one thread."""
+    """Load the shipped model in the precision asked for, on one thread, and warm it up.
+
+    The first pass of a process also sets up torch, which no time reported should contain.
+    """
     import torch
 
     from core.model.checkpoint import DTYPES, load_model
 
     torch.set_num_threads(1)
-    return load_model(dtype=DTYPES[args.dtype])
+    model = load_model(dtype=DTYPES[args.dtype])
+    warm_up = torch.tensor([[model.config.bos_id] * 16])
+    model.transformer.prefill(warm_up, model.transformer.new_cache())
+    return model
