@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from core.commands.common import envelope, index_list, picked
@@ -36,6 +37,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
     run_ = Run(model, args.prompt, settings, room=args.steps, ignore_end=args.ignore_end)
     trace = run_.extend(args.steps)
+    if trace.n_steps == args.steps and trace.stop_reason == "context":
+        trace = replace(trace, stop_reason="steps")  # all that was asked for; the context is full
     proof = prove_run(model, trace)
     return envelope(
         trace_object(trace, proof.steps, layers, heads),

@@ -140,8 +140,8 @@ def generate(
 def _results(decoder: Decoder, n_new: int) -> Iterator[StepResult]:
     for index in range(n_new):
         result = decoder.advance()
-        if result.stop_reason is None and index == n_new - 1:
-            result = replace(result, stop_reason="steps")
+        if index == n_new - 1 and result.stop_reason != "end":
+            result = replace(result, stop_reason="steps")  # even where the context is full now
         yield result
         if result.stop_reason is not None:
             return

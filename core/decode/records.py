@@ -124,7 +124,8 @@ class RunTrace:
     """Everything that the pages show of one run.
 
     ``attn_dots`` holds q.k before scaling, ``attn_weights`` the softmax rows, both packed.
-    ``steps[0]`` is the prefill. ``recorded`` says that the run was read from a file.
+    ``steps[0]`` is the prefill. ``stop_reason`` is "steps" where the run could go on.
+    ``recorded`` says that the run was read from a file.
 
     Shapes: attn_dots and attn_weights (L, H, n_rows (n_rows + 1) / 2),
         keys and values (L, K, n_rows, d)

@@ -169,6 +169,7 @@ def test_mc_02_a_huge_prompt_is_cut_and_says_so(run, prompt):
     result = run("trace", "--prompt", prompt, "--steps", "2", "--json", "--layers", "0")
     assert len(result["tokens"]) <= 256
     assert len(result["steps"]) == 2
+    assert result["stop_reason"] == "steps"
     assert any("were dropped" in note for note in result["notes"])
 
 

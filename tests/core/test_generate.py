@@ -53,6 +53,8 @@ def test_mc_02_a_full_context_stops_and_names_the_limit(tiny_model):
     results = list(generate(tiny_model, [0] * 63, GREEDY, 10, ignore_end=True))
     assert len(results) == 1
     assert results[0].stop_reason == "context"
+    (asked_for_one,) = generate(tiny_model, [0] * 63, GREEDY, 1, ignore_end=True)
+    assert asked_for_one.stop_reason == "steps"
     decoder = Decoder(tiny_model, [0] * 60, GREEDY, ignore_end=True)
     while decoder.stop_reason is None:
         decoder.advance()
