@@ -159,7 +159,7 @@ export const legendHeight = (type, nEntries) => type * (0.8 + 1.45 * (nEntries +
 /** Room that is not the picture: a rail at the right where it fits, else a band below.
  * @param {number} width @param {number} type @param {boolean} narrow @param {number} nEntries */
 export function margins(width, type, narrow, nEntries) {
-  const rail = narrow || width < type * 32 ? 0 : Math.round(type * 12.5)
+  const rail = narrow || width < type * 32 ? 0 : Math.round(type * 12)
   const lines = width < type * 34 ? 2 : 1
   return {
     rail,

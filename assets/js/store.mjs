@@ -20,9 +20,11 @@ export function storeGet(key) {
   return (key && storeMap().get(key)?.payload) || null
 }
 
-/** @param {string} key */
-function announce(key) {
-  globalThis.dispatchEvent(new CustomEvent(STORE_EVENT, { detail: { key } }))
+/** What announces arrivals, one for all components. @returns {EventTarget} */
+function storeBus() {
+  const scope = /** @type {any} */ (globalThis)
+  scope.__oneNewRowBus ??= new EventTarget()
+  return scope.__oneNewRowBus
 }
 
 /**
@@ -36,7 +38,7 @@ export function storePut(owner, key, payload) {
   map.set(key, entry)
   if (entry.payload === payload) return
   entry.payload = payload
-  announce(key)
+  storeBus().dispatchEvent(new CustomEvent(STORE_EVENT, { detail: { key } }))
 }
 
 /** Let go of what this owner holds, all but `keep`; what nobody owns is dropped.
@@ -52,7 +54,7 @@ export function storeRelease(owner, keep = null) {
 /** Call back for each payload that arrives.
  * @param {(key: string) => void} listener @param {AbortSignal} signal */
 export function storeSubscribe(listener, signal) {
-  globalThis.addEventListener(
+  storeBus().addEventListener(
     STORE_EVENT,
     (event) => listener(/** @type {CustomEvent} */ (event).detail.key),
     { signal },
