@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """
     import torch
 
-    from core.decode.sweep import activation_rows, run_sweep
+    from core.decode.sweep import run_sweep
+    from core.decode.sweep_rows import activation_rows
     from core.model.checkpoint import load_model
     from core.model.quantization import store
 

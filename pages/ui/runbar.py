@@ -50,8 +50,14 @@ def prompt_is_empty() -> bool:
 
 def choose_head(layer: int, head: int) -> None:
     """Make a head picked in the picture the one of the run bar, before it is drawn."""
-    state.change(layer=layer, head=head)
-    st.session_state[_key("layer")], st.session_state[_key("head")] = layer, head
+    choose(layer=layer, head=head)
+
+
+def choose(**values: Any) -> None:
+    """Make what was picked in a picture the session's settings, before the bar is drawn."""
+    state.change(**values)
+    for name, value in values.items():
+        st.session_state[_key(name)] = value
 
 
 def _key(name: str) -> str:

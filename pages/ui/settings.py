@@ -14,7 +14,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from core.config import STORYTELLER
+from core.cost.dtypes import DEFAULT_GROUP_SIZE
 from core.decode.settings import SamplingSettings
+from core.decode.sweep_settings import DTYPES as SWEEP_DTYPES
+from core.decode.sweep_settings import MAX_ROWS
 from core.decode.trace_file import DEFAULT_PROMPT
 from core.model.token_text import readable_text
 from pages.ui.text import shortened
@@ -23,6 +26,8 @@ DTYPES = ("float32", "bfloat16")
 MAX_STEPS = STORYTELLER.max_seq_len - 1
 MAX_TEMPERATURE = 2.0
 MAX_SEED = 2**31 - 1
+GROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+"""Group sizes of int4 in an address; whether one divides the rows of a matrix is asked there."""
 URL_PROMPT_CHARS = 2000
 """The last characters of a prompt that an address carries: more than a full context."""
 
@@ -36,6 +41,10 @@ class RunSettings:
 
     ``layer`` and ``head`` choose the picture only. ``steps`` is how many cached decode steps
     the run may take. ``same_order`` makes both paths add in the same order.
+
+    What the weight sweep shows: ``matrix``, its ``weights`` precision and ``group_size``, how
+    many ``rows`` go through it, the ``position`` of the token whose row comes first (-1 for the
+    newest), and how many columns have been read.
     """
 
     prompt: str = DEFAULT_PROMPT
@@ -49,6 +58,12 @@ class RunSettings:
     min_p: float = 0.0
     dtype: str = "float32"
     same_order: bool = False
+    matrix: str = "up"
+    weights: str = "bfloat16"
+    group_size: int = DEFAULT_GROUP_SIZE
+    rows: int = 1
+    position: int = -1
+    columns: int = 0
 
     @property
     def sampling(self) -> SamplingSettings:
@@ -144,6 +159,12 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "min_p": _real(0, 1),
     "dtype": _one_of({name: name for name in DTYPES}),
     "same_order": _SWITCH,
+    "matrix": _one_of({name: name for name in STORYTELLER.matrices()}),
+    "weights": _one_of({name: name for name in SWEEP_DTYPES}),
+    "group_size": _one_of({str(n): n for n in GROUP_SIZES}),
+    "rows": _whole(1, MAX_ROWS),
+    "position": _whole(-1, STORYTELLER.max_seq_len - 1),
+    "columns": _whole(0, max(d_out for _, d_out in STORYTELLER.matrices().values())),
 }
 
 

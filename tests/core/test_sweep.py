@@ -5,15 +5,8 @@ import torch
 
 from core.config import STORYTELLER
 from core.cost.accounting import matmul_cost
-from core.decode.sweep import (
-    SweepCounts,
-    activation_rows,
-    entering,
-    further_stories,
-    run_sweep,
-    story_rows,
-    sweep_columns,
-)
+from core.decode.sweep import SweepCounts, run_sweep, sweep_columns
+from core.decode.sweep_rows import activation_rows, entering, further_stories, story_rows
 from core.decode.sweep_settings import DTYPES, MAX_ROWS, PRESETS
 from core.model.checkpoint import LoadedModel
 from core.model.quantization import WEIGHT_DTYPES, store

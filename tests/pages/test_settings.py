@@ -18,6 +18,12 @@ NONSENSE = {
     "min_p": "1.5",
     "dtype": "float64",
     "same_order": "yes",
+    "matrix": "w",
+    "weights": "int3",
+    "group_size": "48",
+    "rows": "1e40",
+    "position": "256",
+    "columns": "-1",
     "step": "9" * 5000,
     "lecture": "<script>",
 }
@@ -72,6 +78,9 @@ def test_an_unknown_name_is_named_but_foreign_ones_are_left_alone() -> None:
     [
         RunSettings(),
         RunSettings(prompt='x<b>&"$5 *i* #h\n\t 🤗', layer=3, head=2, steps=9, seed=2**31 - 1),
+        RunSettings(
+            matrix="lm_head", weights="int4", group_size=64, rows=512, position=0, columns=9
+        ),
         RunSettings(temperature=0.7, top_k=5, top_p=0.9, min_p=0.05, dtype="bfloat16"),
         RunSettings(same_order=True, temperature=0.1 + 0.2),
         RunSettings(prompt="   "),
