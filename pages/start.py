@@ -25,5 +25,6 @@ scaffold.what_this_is_not(
     "The model is real but tiny: 0.87 million parameters, trained on made-up stories. Large "
     "models differ in size and in what they know, not in how a token follows the last one.",
 )
+scaffold.way_on(PAGE)
 runs.carry_proof(shown.run, same_order=settings.same_order)
 runs.await_live_model(shown.run)

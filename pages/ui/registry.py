@@ -70,7 +70,7 @@ PAGES: tuple[Page, ...] = (
         title="Cache growth",
         label="Cache",
         question="What does remembering cost?",
-        answer="Every token adds the same few bytes in every layer: a straight line, never a curve.",
+        answer="Every token adds the same bytes in every layer: a straight line, never a curve.",
         group="Learn",
     ),
     Page(

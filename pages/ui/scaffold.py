@@ -61,7 +61,7 @@ def notes(messages: Sequence[Message]) -> None:
     if not messages:
         return
     items = "".join(
-        f'<li><span class="onr-kind" data-kind="{m.kind}">{_WORDS[m.kind]}</span>'
+        f'<li class="onr-note"><span class="onr-kind" data-kind="{m.kind}">{_WORDS[m.kind]}</span>'
         f"{literal_html(m.text)}</li>"
         for m in messages
     )
@@ -100,16 +100,25 @@ def chapters(page: Page) -> None:
     with st.container(key="onr_chapters"):
         for other in PAGES:
             if other.slug != page.slug:
-                with st.container(border=True, gap=None):
+                with st.container(border=True, gap=None, height="stretch"):
                     st.page_link(other.file, label=f"**{other.title}** →")
                     st.html(f'<p class="onr-question">{literal_html(other.question)}</p>')
 
 
 def way_on(page: Page) -> None:
-    """Draw the links to the pages before and after."""
+    """Draw the links to the pages before and after, and the switch of lecture mode."""
     before, after = neighbours(page.slug)
-    with st.container(horizontal=True, horizontal_alignment="distribute", key="onr_way_on"):
+    with st.container(horizontal=True, vertical_alignment="center", key="onr_way_on"):
         if before is not None:
             st.page_link(before.file, label=f"← {before.title}")
+        on = state.lecture()
+        st.button(
+            "Leave lecture mode" if on else "Lecture mode",
+            key="lecture_switch",
+            type="tertiary",
+            icon=":material/close_fullscreen:" if on else ":material/present_to_all:",
+            on_click=state.set_lecture,
+            args=(not on,),
+        )
         if after is not None:
             st.page_link(after.file, label=f"{after.title} →")

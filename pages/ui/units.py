@@ -82,6 +82,29 @@ def seconds(duration_s: float, digits: int = 4) -> str:
     return f"{duration_s:.{digits - 1}e} s"
 
 
+def steady_seconds(duration_s: float) -> tuple[str, str]:
+    """Return a time as (number, unit) with three digits always, for a counter that ticks.
+
+    >>> steady_seconds(0.0241), steady_seconds(0.00998), steady_seconds(2.0)
+    (('24.1', 'ms'), ('9.98', 'ms'), ('2.00', 's'))
+    """
+    unit = next(
+        (name for unit_s, name in _SECONDS if duration_s >= unit_s * 0.9995), _SECONDS[-1][1]
+    )
+    return steady_in(duration_s, unit), unit
+
+
+def steady_in(duration_s: float, unit: str) -> str:
+    """Return a time in a given unit with three digits, trailing zeros kept.
+
+    >>> steady_in(0.024, "ms"), steady_in(0.0005, "ms"), steady_in(0.1239, "ms")
+    ('24.0', '0.50', '124')
+    """
+    value = duration_s / next(unit_s for unit_s, name in _SECONDS if name == unit)
+    places = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
+    return f"{value:,.{places}f}"
+
+
 def byte_rate(bytes_per_s: float, digits: int = 4) -> str:
     """Return a bandwidth; rates are decimal.
 

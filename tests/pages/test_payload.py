@@ -154,3 +154,14 @@ def test_mc_01_bfloat16_claims_no_bit_equality_it_does_not_have() -> None:
     proof = prove_run(model, Run(model, PROMPT, ignore_end=True).extend(4))
     for shown, step in zip(proof_payload(proof)["steps"], proof.steps, strict=True):
         assert shown["identical"] == (step.max_abs_logit_diff == step.max_abs_row_diff == 0)
+
+
+def test_a_session_of_64_tokens_owns_less_than_3_mb(model: LoadedModel) -> None:
+    run = Run(model, PROMPT, ignore_end=True)
+    trace = run.extend(64 - run.extend(0).n_prompt)
+    arrays = (trace.attn_dots, trace.attn_weights, trace.keys, trace.values)
+    owned = sum(array.nbytes for array in arrays)
+    owned += 2 * (trace.attn_dots.nbytes + trace.attn_weights.nbytes)  # packed rows, doubling
+    owned += trace.steps[-1].kv_bytes_allocated
+    owned += 2 * len(json.dumps(run_payload(trace), ensure_ascii=False).encode())
+    assert owned < 3_000_000
