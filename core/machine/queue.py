@@ -31,6 +31,7 @@ WAIT_S = 0.2
 KEPT_RESULTS = 30
 KEPT_TICKETS = 100
 NOBODY = "nobody watched it any more"
+TAKEN_BACK = "whoever asked for it stopped it"
 
 StartWorker = Callable[[MeasureSpec], Worker]
 StartSampler = Callable[[DeviceInfo, int], Sampler]
@@ -81,7 +82,7 @@ class MeasureService:
                 self._tickets[ticket.id] = ticket
                 self._waiting.append(ticket)
                 self._forget_old()
-            ticket.beat(watcher)
+            ticket.ask(watcher)
             if self._thread is None and self._waiting:
                 self._thread = threading.Thread(target=self._work, name="measure", daemon=True)
                 self._thread.start()
@@ -139,6 +140,22 @@ class MeasureService:
             if ticket in self._waiting and ticket.watchers(SILENT_AFTER_S) == 0:
                 self._waiting.remove(ticket)
                 ticket.end("stopped", NOBODY)
+
+    def stop(self, ticket_id: int, asker: str) -> None:
+        """Take back what was asked for; it ends when all who asked have, whoever watches.
+
+        A class watches every measurement, so watching alone must not keep it from being stopped.
+        Who only watches just leaves.
+        """
+        self.leave(ticket_id, asker)
+        with self._lock:
+            ticket = self._tickets.get(ticket_id)
+            if ticket is None or asker not in ticket.askers:
+                return
+            ticket.askers.discard(asker)
+            if not ticket.askers and ticket in self._waiting:
+                self._waiting.remove(ticket)
+                ticket.end("stopped", TAKEN_BACK)
 
     def results(self) -> tuple[KeptResult, ...]:
         """Finished measurements with their conditions and ages, the newest first."""
@@ -230,6 +247,8 @@ class MeasureService:
     def _must_stop(self, ticket: Ticket) -> tuple[State, str] | None:
         if self._closing:
             return "stopped", "the service was closed"
+        if not ticket.askers:
+            return "stopped", TAKEN_BACK
         if ticket.watchers(SILENT_AFTER_S) == 0:
             return "stopped", NOBODY
         if ticket.elapsed_s() > self.caps.max_run_s:

@@ -77,12 +77,18 @@ class Ticket:
         self.load: OtherLoad | None = None
         self.started_s: float | None = None
         self.ended_s = 0.0
+        self.askers: set[str] = set()
         self._now_s = now_s
         self._seen: dict[str, float] = {}
 
     def beat(self, watcher: str) -> None:
         """Note that somebody watches."""
         self._seen[watcher] = self._now_s()
+
+    def ask(self, watcher: str) -> None:
+        """Note that somebody wants it measured, and watches."""
+        self.askers.add(watcher)
+        self.beat(watcher)
 
     def leave(self, watcher: str) -> None:
         """Forget a watcher at once."""

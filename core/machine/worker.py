@@ -55,7 +55,7 @@ class WorkerProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             cwd=ROOT,
-            env=_environment(),
+            env=worker_environment(),
         )
         self._events: queue.Queue[Event] = queue.Queue()
         self._reader = threading.Thread(target=self._read, name="measure-pipe", daemon=True)
@@ -121,7 +121,7 @@ class WorkerProcess:
                 continue  # what was not flushed has no reader any more
 
 
-def _environment() -> dict[str, str]:
+def worker_environment() -> dict[str, str]:
     """The parent's environment with the repository importable, its thread counts left out."""
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     inherited = {k: v for k, v in os.environ.items() if k not in THREAD_VARIABLES}

@@ -224,6 +224,29 @@ def test_leaving_stops_a_run_only_when_nobody_else_watches(host: Host) -> None:
     assert host.workers[0].stopped.wait(PATIENCE_S)
 
 
+def test_the_one_who_asked_can_stop_it_whoever_watches(host: Host) -> None:
+    ticket = host.service.join(MeasureSpec(), "teacher")
+    host.until(ticket, lambda v: v.n_steps == 2, "class")
+    host.service.stop(ticket, "class")
+    assert host.service.poll(ticket, "class").state == "running"
+    host.service.stop(ticket, "teacher")
+    assert host.workers[0].stopped.wait(PATIENCE_S)
+    view = host.until(ticket, lambda v: v.ended, "class")
+    assert (view.state, view.why) == ("stopped", "whoever asked for it stopped it")
+
+
+def test_two_who_asked_must_both_stop_it(host: Host) -> None:
+    first = host.service.join(MeasureSpec(), "me")
+    waiting = host.service.join(MeasureSpec(n_steps=5), "me")
+    assert host.service.join(MeasureSpec(n_steps=5), "you") == waiting
+    host.service.stop(waiting, "me")
+    assert host.service.poll(waiting, "you").state == "queued"
+    host.service.stop(waiting, "you")
+    assert host.service.poll(waiting, "class").state == "stopped"
+    assert host.service.poll(first, "me").state != "stopped"
+    host.service.stop(999, "me")
+
+
 def test_leaving_the_queue_frees_the_place(host: Host) -> None:
     host.service.join(MeasureSpec(), "me")
     second = host.service.join(MeasureSpec(n_steps=5), "you")
