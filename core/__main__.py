@@ -18,6 +18,8 @@ COMMANDS = {
     "trace": "one run: attention rows, shapes, likeliest tokens and the proof",
     "generate": "new tokens for a prompt, with their latencies",
     "cost": "bytes, FLOPs and the floor of a decode step for any model",
+    "sweep": "rows through one weight matrix, column by column, counted",
+    "measure": "this machine's bandwidth and inter-token latency",
 }
 """Command names, each a module in ``core.commands``, with what it gives."""
 

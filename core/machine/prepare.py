@@ -59,6 +59,7 @@ class Preparation:
             from core.model.checkpoint import load_model
 
             loaded = load_model(dtype=self._dtype, device=self.device.torch_device)
+            self._check_room(loaded.config)
             return loaded.config, loaded.transformer.weights
         config = self.spec.config or heavy_config(self._heavy_bytes(), self._dtype.itemsize)
         self._check_room(config)
@@ -87,6 +88,9 @@ class Preparation:
         return wanted if free is None else min(wanted, free // 4)
 
     def _check_room(self, config: ModelConfig) -> None:
+        longest = max(context for _, context in self.spec.points())
+        if longest > config.max_seq_len:
+            raise ValueError(f"context_len must be 1 to {config.max_seq_len}, got {longest}")
         kv_per_token = 2 * config.n_layers * config.kv_width * self._dtype.itemsize
         caches = sum(batch * context * kv_per_token for batch, context in self.spec.points())
         needed = config.n_params * self._dtype.itemsize + caches
