@@ -4,7 +4,7 @@
  * one row a token. Rows lie where they lie in the triangle, and no query is among them.
  */
 import { rampColor, shortNumber } from "./draw.mjs"
-import { margins, paintBorder, paintLegend, paintRamp, paintRowLabel, visibleRange } from "./paint.mjs"
+import { borderEntry, margins, paintBorder, paintLegend, paintRamp, paintRowLabel, visibleRange } from "./paint.mjs"
 import { phasesAt } from "./run.mjs"
 
 const MAX_ROW = 36
@@ -169,6 +169,7 @@ export class CachePainter {
       { text: "above zero", swatch: ramp(theme.positiveRamp) },
       { text: "new entry", swatch: outline },
       { text: `K ±${shortNumber(k.largest)}, V ±${shortNumber(v.largest)}`, swatch: none },
+      ...borderEntry(pen, lay, theme),
     ])
   }
 

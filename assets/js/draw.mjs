@@ -165,7 +165,7 @@ export function shortNumber(value) {
   if (!Number.isFinite(value)) return value === -Infinity ? "−∞" : "not a number"
   const size = Math.abs(value)
   if (size === 0) return "0"
-  if (size < 0.0001) return value.toExponential(1).replace("-", "−")
+  if (size < 0.0001) return value.toExponential(1).replaceAll("-", "−")
   const text = size >= 1000 ? value.toFixed(0) : value.toPrecision(size < 0.001 ? 2 : 4)
   return text.replace("-", "−")
 }

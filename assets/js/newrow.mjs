@@ -4,7 +4,7 @@ import { AttentionPainter } from "./attention.mjs"
 import { CachePainter } from "./cacheview.mjs"
 import { el, segmented, setAttr, setText } from "./dom.mjs"
 import { readTheme } from "./draw.mjs"
-import { HeadStrip, namesOf } from "./heads.mjs"
+import { HeadStrip } from "./heads.mjs"
 import { Panel } from "./panel.mjs"
 import { Picture } from "./picture.mjs"
 import { STEP_MS, continuesRun, phaseNumber, runOf } from "./run.mjs"
@@ -12,19 +12,10 @@ import { storeGet, storeSubscribe } from "./store.mjs"
 import { Synced } from "./sync.mjs"
 import { pictureMenu } from "./takeaway.mjs"
 import { Transport } from "./transport.mjs"
+import { describeView, pictureTitle, stageLabels, stageSentences, stepText, wantedRows } from "./words.mjs"
 
-const NEXT_LABEL = "Process next token ▶"
-/** Rows asked for at a time, and how long an answer may take before the viewer's next wish asks again. */
-const ROWS_AHEAD = 16
+/** How long an answer to a wish may take before the viewer's next wish is sent again. */
 const PATIENCE_MS = 15_000
-
-/** Rows to ask for, or 0 where the run cannot grow.
- * @param {any} payload @param {number} rowsAhead */
-export function wantedRows(payload, rowsAhead = ROWS_AHEAD) {
-  if (payload.stop.reason !== "steps" || payload.stop.more === false) return 0
-  const most = payload.model.max_seq_len ?? Infinity
-  return payload.n_rows < most ? Math.min(most, payload.n_rows + rowsAhead) : 0
-}
 
 class NewRowStage {
   /** @param {any} parent a ShadowRoot, or the element of the offline page */
@@ -44,7 +35,7 @@ class NewRowStage {
     this.asked = { rows: 0, at: 0 }
     this.build(parent, signal)
     storeSubscribe((key) => this.isMine(key) && this.load(), signal)
-    document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
+    document.fonts?.addEventListener("loadingdone", () => this.redraw(), { signal })
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.retheme(), { signal })
   }
 
@@ -60,10 +51,10 @@ class NewRowStage {
     this.stage = el("div", { class: "onr-stage", hidden: true }, this.body, this.foot)
     this.root.replaceChildren(this.waiting, this.stage)
     this.transport = new Transport(this.foot, {
-      label: NEXT_LABEL, stepMs: STEP_MS, signal,
+      label: stageLabels().next, stepMs: STEP_MS, signal,
       paint: (step, ms) => this.paint(step, ms),
       caption: (step) => this.run?.frame(step).caption ?? "",
-      valueText: (step) => this.valueText(step),
+      valueText: (step) => this.run ? stepText(this.run, step) : "",
       onStep: (step) => this.emit("step", step),
       wantMore: () => this.wantMore(),
       endSentence: () => this.endSentence(),
@@ -84,7 +75,7 @@ class NewRowStage {
     this.maskButton = el("button", { type: "button", "aria-pressed": "false", title: "Show the mask of prefill, and that decode has none",
       click: () => this.choose("mask", !this.view.mask.value) }, "Mask")
     extras.append(this.viewSwitch.host, this.scaleSwitch.host, this.maskButton)
-    pictureMenu(extras, () => this.frameNow(), () => `${this.pictureTitle()} step ${this.transport.step}`, signal)
+    pictureMenu(extras, () => this.frameNow(), () => `${this.titleNow()} step ${this.transport.step}`, signal)
   }
 
   /** Streamlit calls this for each change of data or theme. @param {any} component */
@@ -98,7 +89,7 @@ class NewRowStage {
     mask.receive(this.data.mask)
     this.root.classList.toggle("onr-lecture", Boolean(this.data.lecture))
     this.root.classList.toggle("onr-compact", this.data.layout === "compact")
-    this.transport.options.label = this.data.labels?.next ?? NEXT_LABEL
+    this.transport.options.label = stageLabels(this.data.labels).next
     this.retheme()
     this.load()
   }
@@ -108,6 +99,12 @@ class NewRowStage {
     if (theme.key === this.theme?.key) return
     this.theme = theme
     if (this.run) this.refresh()
+  }
+
+  /** Letters drawn before their font arrived are drawn again. */
+  redraw() {
+    this.main.baseKey = this.second.baseKey = ""
+    this.transport.schedule()
   }
 
   /** @param {string} key */
@@ -146,12 +143,12 @@ class NewRowStage {
     const view = this.viewNow(run)
     const make = (/** @type {any} */ of) =>
       view.view === "cache" ? new CachePainter(of, view, this.theme) : new AttentionPainter(of, view, this.theme)
-    this.main.setPainter(make(run), this.describeView(view))
+    this.main.setPainter(make(run), describeView(view))
     this.second.figure.hidden = !this.compare
     this.root.classList.toggle("onr-two", Boolean(this.compare))
     this.main.narrow = this.second.narrow = Boolean(this.compare || this.data.lecture)
-    if (this.compare) this.second.setPainter(make(this.compare), this.describeView(view))
-    const labels = this.labels()
+    if (this.compare) this.second.setPainter(make(this.compare), describeView(view))
+    const labels = stageLabels(this.data.labels)
     setText(this.main.title, this.compare ? labels.run : "")
     setText(this.second.title, labels.compare)
     this.root.classList.toggle("onr-recorded", Boolean(run.payload.recorded))
@@ -160,7 +157,7 @@ class NewRowStage {
     this.scaleSwitch.host.hidden = view.view === "cache"
     this.maskButton.hidden = view.view === "cache"
     setAttr(this.maskButton, "aria-pressed", String(view.mask))
-    this.transport.showNote(this.sentences(view))
+    this.transport.showNote(stageSentences(run, view, !this.send))
     this.transport.show()
     this.transport.schedule()
   }
@@ -173,35 +170,6 @@ class NewRowStage {
       head: Math.min(Math.max(0, head), run.model.n_heads - 1),
       scale: this.view.scale.value, view: this.view.view.value, mask: this.view.mask.value,
     }
-  }
-
-  labels() {
-    return { run: "As it is", compare: "One head switched off", ...this.data.labels }
-  }
-
-  /** @param {any} view */
-  describeView(view) {
-    const what = view.view === "cache" ? "Key and value cache" : "Attention weights"
-    return `${what} of layer ${view.layer}, head ${view.head}. ${view.view === "cache" ? "One row a token." : "Rows are queries, columns are keys; slate rows were computed before, the blue one is new, outlines are the future."} Arrow keys move through the cells, Escape leaves.`
-  }
-
-  /** @param {any} view @returns {string[]} */
-  sentences(view) {
-    const payload = this.run?.payload
-    const check = payload.mask_check
-    return [
-      payload.recorded ? (this.send ? "Recorded run, until the live model has loaded." : "Recorded run.") : "",
-      view.view === "cache" ? `The cache holds K and V, not these rows, and no Q: a query is used in its own step only. ${this.sharedBy(view)}` : "",
-      view.view === "rows" && view.mask ? `Prefill sets the hatched cells to −∞ before softmax. Decode needs no mask: nothing later is in the cache. ${check?.sentence ?? ""}` : "",
-      ...(payload.notes ?? []),
-    ]
-  }
-
-  /** @param {any} view */
-  sharedBy(view) {
-    const size = /** @type {any} */ (this.run).groupSize
-    const kv = Math.floor(view.head / size)
-    return size > 1 ? `Heads ${kv * size}${size > 2 ? " to " : " and "}${kv * size + size - 1} read the same K/V head ${kv}.` : ""
   }
 
   /** The viewer chose; it shows at once, the server hears of it. @param {"pick"|"scale"|"view"|"mask"} name @param {any} value */
@@ -236,24 +204,15 @@ class NewRowStage {
     return payload.stop.reason === "steps" && !this.send ? "This saved run ends here." : payload.stop.sentence
   }
 
-  /** @param {number} step */
-  valueText(step) {
-    if (!this.run) return ""
-    const row = this.run.newestRow(step)
-    return row < 0 ? "Prefill" : `Step ${step} of ${this.run.lastStep}: ${this.run.label(row)}`
-  }
-
-  pictureTitle() {
-    const { layer, head, view } = this.viewNow(/** @type {any} */ (this.run))
-    const name = namesOf(this.run?.payload.heads ?? [], layer, head)
-    return `${view === "cache" ? "K, V cache" : "Attention"}, layer ${layer}, head ${head}${name ? ` (${name})` : ""}`
+  titleNow() {
+    return this.run ? pictureTitle(this.run, this.viewNow(this.run)) : ""
   }
 
   frameNow() {
     const { step, ms } = this.transport
     const painters = [this.main.painter, ...(this.compare ? [this.second.painter] : [])]
-    const { run, compare } = this.labels()
-    const title = this.pictureTitle()
+    const { run, compare } = stageLabels(this.data.labels)
+    const title = this.titleNow()
     const titles = this.compare ? [`${title}: ${run}`, compare] : [title]
     return { painters, titles, caption: this.run?.frame(step).caption ?? "", step, ms, theme: this.theme }
   }
@@ -266,7 +225,7 @@ class NewRowStage {
     const other = compare ? { run: compare, step: Math.min(step, compare.lastStep) } : null
     if (other) this.second.paint(other.step, other.step < step ? STEP_MS : ms)
     this.strip.paint(run, this.viewNow(run), this.theme, step)
-    this.panel.paint(run, step, phaseNumber(ms), other, this.labels())
+    this.panel.paint(run, step, phaseNumber(ms), other, stageLabels(this.data.labels))
     this.panel.showProof(storeGet(`${this.data.run}:proof`), step)
   }
 

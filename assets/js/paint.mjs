@@ -67,7 +67,7 @@ export function paintColumnLabel(pen, lay, theme, label, column, at, look = {}) 
   const style = { size, family: theme.mono, weight: strong ? 600 : 400, fill, alpha, rotate: COLUMN_ANGLE }
   const text = fitLabel(label, style, lay.top * 1.04)
   const across = lay.cell * Math.sin((-COLUMN_ANGLE * Math.PI) / 180)
-  const plate = strong ? { fill: theme.ground, width: lay.top * 1.2, ...plateReach(column, lay.columnEvery, across, size) } : undefined
+  const plate = strong ? { fill: theme.ground, width: lay.top * 1.2, lead: size * 1.2, ...plateReach(column, lay.columnEvery, across, size) } : undefined
   if (plate) pen.clip(0, 0, at.width + lay.railX - 2, lay.top - 4)
   pen.text(text, x + size * 0.12, lay.top - 8 - shift, { ...style, plate })
   if (plate) pen.unclip()
@@ -153,6 +153,14 @@ export function paintLegend(pen, lay, theme, at, title, entries) {
   }
 }
 
+/** Where there is no rail for the remarks, the legend says what the dashed line parts.
+ * @param {any} pen @param {any} lay @param {any} theme */
+export function borderEntry(pen, lay, theme) {
+  if (lay.rail) return []
+  const dashes = (/** @type {number[]} */ ...[x, y, w, h]) => pen.line(x, y + h / 2, x + w, y + h / 2, theme.muted, 1, [4, 3])
+  return [{ text: "above: prefill, below: decode", swatch: dashes }]
+}
+
 /** Height of the legend in the rail. @param {number} type @param {number} nEntries */
 export const legendHeight = (type, nEntries) => type * (0.8 + 1.45 * (nEntries + 0.6))
 
@@ -160,7 +168,7 @@ export const legendHeight = (type, nEntries) => type * (0.8 + 1.45 * (nEntries +
  * @param {number} width @param {number} type @param {boolean} narrow @param {number} nEntries */
 export function margins(width, type, narrow, nEntries) {
   const rail = narrow || width < type * 32 ? 0 : Math.round(type * 12)
-  const lines = width < type * 34 ? 2 : 1
+  const lines = width < type * 40 ? 2 : 1
   return {
     rail,
     // The last slanted labels lean into the rail.

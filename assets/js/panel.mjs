@@ -120,6 +120,7 @@ export class Panel {
       ...parts.map(([text, role]) => el("span", { class: `onr-${role}-text` }, text)),
       ...(end ? [el("span", { class: "onr-text-end" }, ` ${end}`)] : []))
     node.scrollTop = node.scrollHeight
+    setAttr(node, "data-cut", String(node.scrollTop > 0))
   }
 
   /** The check of this step: pending, holding, or failing with its numbers. @param {any} proof payload or null @param {number} step */

@@ -2,7 +2,7 @@
 /** Two pens with the same strokes: one draws on a canvas, one writes SVG. Pictures know neither. */
 
 /**
- * @typedef {{ fill: string, width: number, up: number, down: number }} Plate ground behind a text, along and across it
+ * @typedef {{ fill: string, width: number, up: number, down: number, lead?: number }} Plate ground behind a text, along and across it
  * @typedef {{ size: number, family: string, weight?: number, fill: string, align?: CanvasTextAlign, rotate?: number, alpha?: number, plate?: Plate }} TextStyle
  */
 
@@ -79,9 +79,9 @@ export class CanvasPen {
     c.translate(x, y)
     if (style.rotate) c.rotate((style.rotate * Math.PI) / 180)
     if (style.plate) {
-      const { fill, width, up, down } = style.plate
+      const { fill, width, up, down, lead = 0 } = style.plate
       c.fillStyle = fill
-      c.fillRect(style.align === "right" ? -width : 0, -up, width, up + down)
+      c.fillRect(style.align === "right" ? -width : -lead, -up, width + lead, up + down)
       c.fillStyle = style.fill
     }
     c.globalAlpha = style.alpha ?? 1
@@ -168,9 +168,9 @@ export class SvgPen {
     const anchor = { right: "end", center: "middle" }[/** @type {string} */ (style.align)] ?? "start"
     const turn = style.rotate ? ` transform="rotate(${style.rotate} ${short(x)} ${short(y)})"` : ""
     if (style.plate) {
-      const { fill, width, up, down } = style.plate
-      const left = style.align === "right" ? x - width : x
-      this.parts.push(`<rect x="${short(left)}" y="${short(y - up)}" width="${short(width)}" height="${short(up + down)}" fill="${escapeXml(fill)}"${turn}/>`)
+      const { fill, width, up, down, lead = 0 } = style.plate
+      const left = style.align === "right" ? x - width : x - lead
+      this.parts.push(`<rect x="${short(left)}" y="${short(y - up)}" width="${short(width + lead)}" height="${short(up + down)}" fill="${escapeXml(fill)}"${turn}/>`)
     }
     const faint = style.alpha !== undefined && style.alpha < 1 ? ` opacity="${short(style.alpha)}"` : ""
     this.parts.push(

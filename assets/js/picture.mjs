@@ -27,7 +27,7 @@ export function movedCursor({ row, column }, key, rows, columnsOf) {
  * @param {number} scroll @param {number} room @param {number} from @param {number} size */
 export function followed(scroll, room, from, size) {
   if (from >= scroll && from + size <= scroll + room) return scroll
-  return Math.max(0, Math.round(from - room * 0.55))
+  return Math.max(0, Math.round(from + size - room * (from < scroll ? 0.5 : 0.85)))
 }
 
 /** The cell size after one zoom step. @param {number} cell @param {number} direction @param {number} dpr */
@@ -45,6 +45,8 @@ export class Picture {
     this.repaint = repaint
     /** @type {any} */
     this.painter = null
+    /** No rail beside the picture, as where two stand side by side. */
+    this.narrow = false
     /** @type {number|null} */
     this.cell = null
     /** @type {{ row: number, column: number }|null} */
@@ -60,7 +62,8 @@ export class Picture {
   /** @param {HTMLElement} host */
   build(host) {
     const canvas = () => /** @type {HTMLCanvasElement} */ (el("canvas", { "aria-hidden": "true" }))
-    ;[this.base, this.over] = [canvas(), canvas()]
+    this.base = canvas()
+    this.over = canvas()
     this.space = el("div", { class: "onr-space" }, el("div", { class: "onr-pinned" }, this.base, this.over))
     this.scroller = el("div", { class: "onr-scroll", tabindex: "0", role: "group", "data-onr-arrows": "" }, this.space)
     const button = (/** @type {string} */ text, /** @type {string} */ label, /** @type {() => void} */ act) =>
@@ -167,7 +170,7 @@ export class Picture {
   /** Layout for the present size; cheap, and the same input gives the same layout. */
   relayout() {
     const [width, height] = [this.scroller.clientWidth, this.scroller.clientHeight]
-    const room = { width, height, cell: this.cell, dpr: devicePixelRatio || 1, narrow: this.narrow ?? false }
+    const room = { width, height, cell: this.cell, dpr: devicePixelRatio || 1, narrow: this.narrow }
     this.lay = this.painter.layout(room)
     this.space.style.width = `${this.lay.contentWidth + this.lay.rail}px`
     this.space.style.height = `${this.lay.contentHeight + this.lay.band}px`

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { AttentionPainter, attentionLayout, newCellAt, rangeOf } from "../../assets/js/attention.mjs"
+import { AttentionPainter } from "../../assets/js/attention.mjs"
 import { CachePainter } from "../../assets/js/cacheview.mjs"
 import { colorRamp } from "../../assets/js/draw.mjs"
 import { plateReach, visibleRange, wrapLines } from "../../assets/js/paint.mjs"
 import { Run, STEP_MS, continuesRun } from "../../assets/js/run.mjs"
+import { attentionLayout, newCellAt, rangeOf } from "../../assets/js/triangle.mjs"
 import { RecordingPen, THEME, fakeCanvas, smallPayload } from "./helpers.mjs"
 
 fakeCanvas()

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { namesOf, sharedGroups } from "../../assets/js/heads.mjs"
-import { wantedRows } from "../../assets/js/newrow.mjs"
 import { boxSize, transposed } from "../../assets/js/panel.mjs"
 import { SvgPen, escapeXml } from "../../assets/js/pen.mjs"
 import { followed, movedCursor, zoomedCell } from "../../assets/js/picture.mjs"
+import { Run } from "../../assets/js/run.mjs"
 import { fileName } from "../../assets/js/takeaway.mjs"
+import { stageSentences, stepText, wantedRows } from "../../assets/js/words.mjs"
 import { smallPayload } from "./helpers.mjs"
 
 test("more rows are wanted only where the run can grow, and never beyond the context", () => {
@@ -65,4 +66,15 @@ test("user text in an SVG is text, whatever it holds", () => {
 test("file names are plain", () => {
   assert.equal(fileName("Attention, layer 1, head 3 (previous token) step 4", "png"), "attention-layer-1-head-3-previous-token-step-4.png")
   assert.equal(fileName("··", "svg"), "one-new-row.svg")
+})
+
+test("the stage says what the picture does not show", () => {
+  const run = new Run({ ...smallPayload(), recorded: true, mask_check: { sentence: "Equal to 0." }, notes: ["Kept the last 9 tokens."] })
+  const view = { layer: 0, head: 1, scale: "sqrt", view: "rows", mask: true }
+  const rows = stageSentences(run, view, false).join(" ")
+  assert.match(rows, /^Recorded run.*hatched cells.*nothing later is in the cache\. Equal to 0\. Kept the last 9 tokens\.$/)
+  const cache = stageSentences(run, { ...view, view: "cache" }, true).join(" ")
+  assert.match(cache, /holds K and V, not these rows, and no Q.*Heads 0 and 1 read the same K\/V head 0/)
+  assert.equal(stepText(run, 0), "Prefill")
+  assert.equal(stepText(run, 2), "Step 2 of 4: e")
 })
