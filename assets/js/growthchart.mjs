@@ -11,7 +11,7 @@ const LAYER_GAP = 9
 const MAX_STRIP = 12
 const MIN_STRIP = 2
 /** Blocks are drawn apart from this width on; below, a strip is one bar. */
-const APART = 3
+const BLOCKS_APART = 3
 /** Width in letters from which the formula is spelled out in the key. */
 const WORDY = 42
 
@@ -234,7 +234,7 @@ export class GrowthPainter {
 
   /** @param {any} pen @param {GrowthLayout} lay @param {number} y @param {number} before @param {number} now @param {number} shown @param {string} fill @param {boolean} isStep */
   paintStrip(pen, lay, y, before, now, shown, fill, isStep) {
-    const gap = lay.perToken >= APART ? Math.min(1, lay.perToken / 6) : 0
+    const gap = lay.perToken >= BLOCKS_APART ? Math.min(1, lay.perToken / 6) : 0
     const height = lay.strip - (lay.strip > 4 ? 1 : 0)
     const old = isStep ? before : now
     const share = isStep ? 1 : shown

@@ -1,4 +1,4 @@
-"""One quantity over context or batch with everything else fixed: the same formulas, evaluated again.
+"""One quantity over context or batch, all else fixed: the same formulas, evaluated again.
 
 A curve is a formula of the planner or of the cache with one variable replaced, so a point of a
 curve and the figure beside it cannot differ.
@@ -48,14 +48,16 @@ class FloorCurve:
     intensity: tuple[float, ...]
 
 
-def octaves(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]:
+def octaves(
+    low: int, high: int, also: Sequence[int] = (), per_octave: int = POINTS_PER_OCTAVE
+) -> tuple[int, ...]:
     """Return whole numbers spread evenly over a logarithmic axis, both ends and ``also`` included.
 
     >>> octaves(1, 16)
     (1, 2, 3, 4, 6, 8, 11, 16)
     """
     places, exponent = {low, high, *(n for n in also if low <= n <= high)}, 0
-    while (place := round(low * 2 ** (exponent / POINTS_PER_OCTAVE))) <= high:
+    while (place := round(low * 2 ** (exponent / per_octave))) <= high:
         places.add(place)
         exponent += 1
     return tuple(sorted(places))
@@ -105,6 +107,45 @@ def floor_curve(result: PlanResult, axis: Axis, places: Sequence[int]) -> FloorC
     points = [_floor_at(result, {axis: place}) for place in whole]
     columns = list(zip(*points, strict=True))
     return FloorCurve(axis, whole, *columns)
+
+
+def cache_room_formula(result: PlanResult) -> Formula | None:
+    """Return what memory leaves for caches after weights, reserve and constant states.
+
+    Negative where the weights do not fit; None where the memory is not known.
+
+    >>> from core.cost.catalog import find_accelerator, find_model
+    >>> from core.cost.planner import PlanRequest, plan
+    >>> ask = PlanRequest(find_model("Llama 3.1 8B"), 1, 1, find_accelerator("H100 SXM 80GB"))
+    >>> cache_room_formula(plan(ask)).text
+    '80000000000 - 0 - 16060522496 = 63939477504'
+    """
+    longest = result.formulas.get("max_context")
+    if longest is None:
+        return None
+    names = ["memory_bytes", "reserve_bytes", "weight_bytes"]
+    names += [name for name in ("state_bytes",) if name in longest.variables]
+    given = {name: longest.variables[name] for name in names}
+    return Formula("cache_room_bytes", " - ".join(names), given, "bytes")
+
+
+def arithmetic_batch(result: PlanResult, most: int = checks.MAX_BATCH) -> int | None:
+    """Return the smallest batch at which arithmetic sets the floor, None up to ``most``.
+
+    Each further request adds cache reads as well as FLOPs, so this may never happen.
+    """
+
+    def binds(batch: int) -> bool:
+        point = floor_curve(result, "batch", (batch,))
+        return point.compute_s[0] > point.weights_s[0] + point.kv_s[0]
+
+    if not binds(most):
+        return None
+    low, high = 0, most  # arithmetic does not bind at low, or low is 0; it does at high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if binds(middle) else (middle, high)
+    return high
 
 
 def _floor_at(result: PlanResult, place: dict[str, int]) -> tuple[float, ...]:

@@ -66,6 +66,14 @@ PAGES: tuple[Page, ...] = (
         group="Learn",
     ),
     Page(
+        slug="weight_sweep",
+        title="Weight sweep",
+        label="Sweep",
+        question="Why does one row read every weight?",
+        answer="Each column makes one output number. Every weight is read once, used once.",
+        group="Learn",
+    ),
+    Page(
         slug="cache_growth",
         title="Cache growth",
         label="Cache",

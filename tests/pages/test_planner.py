@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.cost.catalog import accelerator_names, find_accelerator, find_model, model_names
+from core.cost.config_text import ConfigError
 from core.cost.overhead import comparisons
 from core.cost.planner import PlanRequest, plan
 from pages.ui import choices, hub, plan_words, planner_view, world_panel
@@ -155,7 +156,7 @@ KV_08 = [
     ("", "empty"),
     ("[" * 100_000, "deeper"),
     ('{"a":' * 70 + "1" + "}" * 70, "deeper"),
-    (" " * 50_000_000, "bytes"),
+    ('{"a": "' + "x" * 3_000_000 + '"}', "num_hidden_layers"),
 ]
 
 
@@ -179,6 +180,12 @@ def test_kv_08_infinity_and_a_byte_order_mark_are_read() -> None:
     )
     for form in (text, "\ufeff" + CONFIG, CONFIG.encode("utf-8-sig")):
         assert plan(PlanRequest(read_model(form), 1)).kv_bytes_per_token == 16384
+
+
+@pytest.mark.parametrize("form", [str, str.encode])
+def test_fifty_megabytes_are_refused_by_their_size(form: Any) -> None:
+    with pytest.raises(ConfigError, match="50,000,000 bytes"):
+        read_model(form(" " * 50_000_000))
 
 
 def test_text_in_a_config_is_never_markup(planner: AppTest) -> None:

@@ -1,0 +1,238 @@
+// @ts-check
+/** The stage of everything that is planned, not run: one chart, its numbers, what they say in words. */
+import { el, segmented, setAttr, setText } from "./dom.mjs"
+import { readTheme, sizeCanvas } from "./draw.mjs"
+import { LinePainter } from "./linechart.mjs"
+import { CanvasPen } from "./pen.mjs"
+import { pictureMenu } from "./takeaway.mjs"
+
+const SAVED_CHART = { width: 1040, height: 560 }
+const SCALE_LABELS = { linear: "linear", log: "log" }
+/** Colours that only charts need, beside those of every stage. */
+const CHART_COLORS = ["weights", "weights-text", "k", "v"]
+
+/** The painter as the shared picture export sees it: one still picture of a fixed size. */
+class SavedChart {
+  /** @param {LinePainter} painter */
+  constructor(painter) {
+    this.painter = painter
+    this.run = { nRows: 1, lastStep: 0 }
+  }
+
+  layout() {
+    return { ...this.painter.layout(SAVED_CHART), contentWidth: SAVED_CHART.width, contentHeight: SAVED_CHART.height, rail: 0, band: 0 }
+  }
+
+  settledRows() {
+    return 0
+  }
+
+  paintBase() {}
+
+  paintLegend() {}
+
+  /** @param {any} pen @param {any} lay */
+  paintMoving(pen, lay) {
+    this.painter.paint(pen, lay)
+  }
+}
+
+class CurvesStage {
+  /** @param {any} parent a ShadowRoot */
+  constructor(parent) {
+    this.control = new AbortController()
+    const { signal } = this.control
+    /** @type {any} */
+    this.data = {}
+    /** @type {Record<string, string>} what the viewer chose here; the server need not know */
+    this.chosen = { view: "", scale: "" }
+    /** @type {number|null} */
+    this.hover = null
+    this.raf = 0
+    this.build(parent, signal)
+    document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
+    const watcher = new MutationObserver(() => this.retheme())
+    watcher.observe(document.documentElement, { attributes: true, attributeFilter: ["class", "style", "data-theme"] })
+    const observer = new ResizeObserver(() => this.schedule())
+    observer.observe(this.picture)
+    signal.addEventListener("abort", () => [watcher, observer].forEach((one) => one.disconnect()))
+  }
+
+  /** @param {any} parent @param {AbortSignal} signal */
+  build(parent, signal) {
+    this.root = parent.querySelector("[data-onr='stage']") ?? parent.appendChild(el("div", { "data-onr": "stage" }))
+    this.views = el("div", { class: "onr-views" })
+    this.scales = segmented("Scale", Object.entries(SCALE_LABELS), (value) => this.choose("scale", value))
+    this.tools = el("div", { class: "onr-extras" }, this.views, this.scales.host)
+    pictureMenu(this.tools, () => this.frameNow(), () => this.data.title ?? "", signal)
+    this.canvas = /** @type {HTMLCanvasElement} */ (el("canvas", { role: "img" }))
+    this.tip = el("div", { class: "onr-tip", hidden: true })
+    this.picture = el("div", { class: "onr-chart" }, this.canvas, this.tip)
+    this.big = el("div", { class: "onr-big" })
+    this.tiles = el("dl", { class: "onr-tiles" })
+    this.stack = el("div", { class: "onr-stack", role: "img" })
+    this.words = el("ul", { class: "onr-words", role: "status", "aria-live": "polite" })
+    this.panel = el("aside", { class: "onr-panel", "aria-label": "Numbers" }, this.big, this.tiles)
+    this.body = el("div", { class: "onr-body" }, this.panel, el("div", { class: "onr-middle" }, this.tools, this.picture), this.stack)
+    this.root.replaceChildren(el("div", { class: "onr-stage" }, this.body, this.words))
+    this.canvas.addEventListener("pointermove", (event) => this.point(event), { signal })
+    this.canvas.addEventListener("pointerleave", () => this.look(null), { signal })
+  }
+
+  /** Streamlit calls this for each change of data or theme. @param {any} component */
+  update({ data }) {
+    this.data = data ?? {}
+    this.root.classList.toggle("onr-lecture", Boolean(this.data.lecture))
+    setAttr(this.root, "data-kind", this.data.kind ?? "")
+    this.showViews()
+    this.showNumbers()
+    this.retheme(true)
+  }
+
+  retheme(always = false) {
+    const theme = readTheme(this.root)
+    if (!always && theme.key === this.theme?.key) return
+    const style = getComputedStyle(this.root)
+    for (const name of CHART_COLORS) theme[name] = style.getPropertyValue(`--onr-${name}`).trim()
+    this.theme = theme
+    this.refresh()
+  }
+
+  /** The chart that is seen; a view that went away gives way to the first. */
+  chartNow() {
+    const charts = /** @type {import("./linechart.mjs").Chart[]} */ (this.data.charts ?? [])
+    return charts.find((chart) => chart.id === (this.chosen.view || this.data.view)) ?? charts[0]
+  }
+
+  showViews() {
+    const charts = this.data.charts ?? []
+    const key = JSON.stringify(charts.map((/** @type {any} */ chart) => [chart.id, chart.label]))
+    if (key !== this.viewsKey) {
+      this.viewsKey = key
+      this.viewSwitch = segmented("View", charts.map((/** @type {any} */ chart) => [chart.id, chart.label]), (value) => this.choose("view", value))
+      this.views.replaceChildren(...(charts.length > 1 ? [this.viewSwitch.host] : []))
+    }
+  }
+
+  /** @param {"view"|"scale"} name @param {string} value */
+  choose(name, value) {
+    this.chosen[name] = value
+    this.refresh()
+  }
+
+  refresh() {
+    const chart = this.chartNow()
+    if (!chart) return
+    const scales = Object.keys(chart.scales)
+    const scale = scales.includes(this.chosen.scale) ? this.chosen.scale : scales[0]
+    this.painter = new LinePainter(chart, scale, this.theme)
+    this.hover = null
+    this.viewSwitch?.show(chart.id)
+    this.scales.show(scale)
+    this.scales.host.hidden = scales.length < 2
+    setAttr(this.canvas, "aria-label", [this.data.title, ...(this.data.words ?? [])].join(" "))
+    this.schedule()
+  }
+
+  showNumbers() {
+    const { big, tiles = [], words = [], stack = [] } = this.data
+    this.big.replaceChildren(...(big ? [
+      el("div", { class: "onr-big-label" }, big.label, el("span", { class: "onr-kind" }, big.kind)),
+      el("div", { class: "onr-big-value" }, big.value), el("div", { class: "onr-beside" }, big.beside)] : []))
+    this.tiles.replaceChildren(...tiles.map((/** @type {any} */ tile) =>
+      el("div", { class: "onr-tile", "data-id": tile.id },
+        el("dt", {}, tile.label, tile.kind ? el("span", { class: "onr-kind" }, tile.kind) : null),
+        el("dd", {}, el("span", { class: "onr-value" }, tile.value), el("span", { class: "onr-beside" }, tile.beside)))))
+    if (JSON.stringify(words) !== this.wordsKey) {
+      this.wordsKey = JSON.stringify(words)
+      this.words.replaceChildren(...words.map((/** @type {string} */ text) => el("li", {}, text)))
+    }
+    this.showStack(stack)
+  }
+
+  /** Where one step's time goes, as one bar. @param {any[]} stack */
+  showStack(stack) {
+    this.stack.hidden = stack.length === 0
+    if (!stack.length) return
+    setAttr(this.stack, "aria-label", stack.map((part) => `${part.label} ${part.value}`).join(", "))
+    const bar = el("div", { class: "onr-stack-bar" })
+    const keys = el("div", { class: "onr-stack-keys" })
+    for (const part of stack) {
+      const block = el("i", { "data-color": part.color })
+      block.style.flexGrow = String(part.share)
+      if (part.share > 0) bar.append(block)
+      keys.append(el("div", { class: "onr-stack-key", "data-color": part.color },
+        el("strong", {}, part.label), el("span", { class: "onr-beside" }, part.value)))
+    }
+    this.stack.replaceChildren(el("div", { class: "onr-stack-title" }, this.data.stack_title), el("div", { class: "onr-stack-body" }, bar, keys))
+  }
+
+  schedule() {
+    if (this.raf) return
+    this.raf = requestAnimationFrame(() => {
+      this.raf = 0
+      this.paint()
+    })
+  }
+
+  paint() {
+    const { clientWidth: width, clientHeight: height } = this.picture
+    if (!this.painter || width < 40) return
+    const dpr = devicePixelRatio || 1
+    sizeCanvas(this.canvas, width, height, dpr)
+    const pen = new CanvasPen(/** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d")), dpr)
+    pen.erase(0, 0, width, height)
+    this.lay = this.painter.layout({ width, height })
+    this.painter.paint(pen, this.lay, this.hover)
+    setAttr(this.root, "data-painted", String(this.data.serial ?? ""))
+  }
+
+  /** @param {PointerEvent} event */
+  point(event) {
+    if (!this.lay || !this.painter) return
+    const box = this.canvas.getBoundingClientRect()
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top]
+    this.look(this.painter.hit(this.lay, x, y))
+    if (this.hover === null) return
+    const { title, rows } = this.painter.describe(this.hover)
+    this.tip.replaceChildren(el("strong", {}, title), ...rows.map((row) => el("div", {}, row)))
+    const left = x + 18 + this.tip.offsetWidth < box.width ? x + 18 : Math.max(0, x - 18 - this.tip.offsetWidth)
+    this.tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(Math.max(0, Math.min(y, box.height - this.tip.offsetHeight)))}px)`
+  }
+
+  /** @param {number|null} index */
+  look(index) {
+    this.tip.hidden = index === null
+    if (index === this.hover) return
+    this.hover = index
+    this.schedule()
+  }
+
+  frameNow() {
+    const caption = (this.data.words ?? []).join(" ")
+    return { painters: [new SavedChart(/** @type {any} */ (this.painter))], titles: [this.data.title ?? ""], caption, step: 0, ms: 0, theme: this.theme }
+  }
+
+  dispose() {
+    this.control.abort()
+    cancelAnimationFrame(this.raf)
+  }
+}
+
+/** @type {WeakMap<object, { stage: CurvesStage, generation: number }>} */
+const curvesStages = new WeakMap()
+
+/** Component entry. @param {any} component */
+export function mountCurves(component) {
+  const parent = component.parentElement
+  const known = curvesStages.get(parent) ?? { stage: new CurvesStage(parent), generation: 0 }
+  curvesStages.set(parent, known)
+  const generation = ++known.generation
+  known.stage.update(component)
+  return () => {
+    if (known.generation !== generation) return
+    known.stage.dispose()
+    curvesStages.delete(parent)
+  }
+}
+export default mountCurves

@@ -1,0 +1,83 @@
+"""The cache of real models: one chart, where it meets the weights and the end of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.cost.curves import windows
+from core.cost.planner import PlanResult, plan
+from pages.ui import choices, plan_inputs, plan_words, state, units
+from pages.ui.config_input import config_popover, show_config_problem
+from pages.ui.curves_stage import curves_stage, tile
+from pages.ui.growth_chart import growth_chart
+
+
+@st.fragment
+def real_models() -> None:
+    """Draw the section; its widgets rerun nothing but itself."""
+    st.subheader("The same line for real models", anchor="real-models")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        plan_inputs.model_select()
+        st.selectbox("Cache precision", choices.CACHE_FORMATS, key=choices.seed("plan_cache"),
+                     width=190)  # fmt: skip
+        plan_inputs.accelerator_select()
+        with st.popover("Memory", key="onr_plan_memory"):
+            plan_inputs.memory_inputs()
+        config_popover()
+        st.toggle("Compare head counts", key=choices.seed("plan_compare"), help=(
+            "The same model with one K/V head per query head (multi-head) and with one for all "
+            "(multi-query)."
+        ))  # fmt: skip
+    plan_inputs.size_inputs()
+    show_config_problem()
+    result = plan(plan_inputs.plan_request())
+    curves_stage(growth_data(result, compare=choices.kept("plan_compare")), key="growth_curves")
+    plan_words.about_the_model(result)
+
+
+def growth_data(result: PlanResult, *, compare: bool) -> dict[str, Any]:
+    """Return everything that the stage shows of this plan."""
+    ask = result.request
+    return {
+        "kind": "growth",
+        "title": f"K/V cache of {ask.model.name}, {plan_words.requests(ask.batch)}",
+        "lecture": state.lecture(),
+        "charts": [growth_chart(result, compare=compare)],
+        "big": {
+            "label": "One more token adds",
+            "kind": "modelled",
+            "value": units.binary_bytes(result.kv_bytes_per_token),
+            "beside": (
+                f"{units.exact_bytes(result.kv_bytes_per_token)}, "
+                f"{plan_words.layers_in_words(ask.model)}"
+            ),
+        },
+        "tiles": _tiles(result),
+        "words": plan_words.crossings(result),
+    }
+
+
+def _tiles(result: PlanResult) -> list[dict[str, str]]:
+    both = units.decimal_bytes
+    held, read = result.kv_bytes_total, result.kv_bytes_read_per_step
+    full = ", full length" if windows(result.request.model) else ""
+    tiles = [
+        tile("held", "Held", both(held), units.binary_bytes(held)),
+        tile("read", "Read per step", both(read), "all of it, for every token"),
+        tile("allocated", "Allocated", both(result.kv_bytes_allocated),
+             f"in blocks of {result.request.block_size}{full}"),
+    ]  # fmt: skip
+    if result.weight_bytes_stored is not None:
+        tiles.append(
+            tile("weights", "Weights", both(result.weight_bytes_stored), "they do not grow")
+        )
+    if result.state_bytes_total:
+        tiles.append(tile("state", "Constant state", both(result.state_bytes_total),
+                          "read and written each step"))  # fmt: skip
+    if result.max_batch is not None:
+        name = "fit" if result.max_batch else "limit"
+        tiles.append(tile(name, "Requests that fit", units.count(result.max_batch),
+                          f"of {result.request.context:,d} tokens"))  # fmt: skip
+    return tiles

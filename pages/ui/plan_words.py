@@ -1,0 +1,143 @@
+"""What a plan says in words: crossings, what fits, formulas, where the figures are from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.cost.catalog import unverified_fields
+from core.cost.curves import windows
+from core.cost.planner import PlanResult
+from core.cost.spec import ModelSpec
+from pages.ui import assets, choices, units
+from pages.ui.growth_chart import one_request, room_for_cache, without_blocks
+from pages.ui.text import literal_html
+
+
+def layers_in_words(model: ModelSpec) -> str:
+    """Say how many layers of which kind a model has.
+
+    >>> from core.cost.catalog import find_model
+    >>> layers_in_words(find_model("Gemma 2 9B"))
+    '21 layers with a window of 4,096, 21 full layers'
+    """
+    names = {"full": "full layer", "mla": "latent layer", "state": "state layer",
+             "none": "layer without a cache"}  # fmt: skip
+    counts: dict[str, int] = {}
+    for layer in model.layers:
+        if layer.kind == "window":
+            name = f"layer with a window of {layer.window:,d}"
+        else:
+            name = names[layer.kind]
+        counts[name] = counts.get(name, 0) + 1
+    return ", ".join(
+        f"{n} {name if n == 1 else name.replace('layer', 'layers', 1)}"
+        for name, n in counts.items()
+    )
+
+
+def crossings(result: PlanResult) -> list[str]:
+    """Say where the cache meets the weights and the end of memory, what fits, what is wasted."""
+    return [_equal(result), *memory_words(result), _waste(result)]
+
+
+def memory_words(result: PlanResult) -> list[str]:
+    """Say where the memory is full and what fits into it."""
+    return [text for text in (_full(result), _fit(result)) if text]
+
+
+def _equal(result: PlanResult) -> str:
+    if result.weight_bytes_stored is None:
+        return "The weights are not known from this config, only the cache."
+    weights = units.decimal_bytes(result.weight_bytes_stored)
+    place = result.cache_equals_weights_context
+    if place is None:
+        return f"The cache never reaches the weights ({weights}): its windows are full before."
+    return f"The cache is as large as the weights ({weights}) at {_tokens(result, place)}."
+
+
+def _full(result: PlanResult) -> str:
+    ask, room = result.request, room_for_cache(result)
+    if ask.accelerator is None or room is None or ask.accelerator.memory_bytes is None:
+        return ""
+    memory = units.decimal_bytes(ask.accelerator.memory_bytes * ask.n_devices)
+    reserve = (
+        f" and a reserve of {units.decimal_bytes(ask.reserve_bytes)}" if ask.reserve_bytes else ""
+    )
+    name = ask.accelerator.name + (f" × {ask.n_devices}" if ask.n_devices > 1 else "")
+    if room <= 0:
+        return (
+            f"The weights{reserve} do not fit into {name} ({memory}); the curve holds all the same."
+        )
+    if result.memory_full_context is None:
+        return f"{name} ({memory}) never fills: the windows are full before."
+    place = _tokens(result, result.memory_full_context)
+    return f"{name} ({memory}) is full with the weights{reserve} at {place}."
+
+
+def _fit(result: PlanResult) -> str:
+    if result.max_batch is None or result.max_context is None:
+        return ""
+    ask = result.request
+    return (
+        f"{requests(result.max_batch)} of {ask.context:,d} tokens fit in whole blocks; "
+        f"{requests(ask.batch)} at once may have {result.max_context:,d} tokens each."
+    )
+
+
+def _waste(result: PlanResult) -> str:
+    ask = result.request
+    waste = one_request(result) - without_blocks(result)
+    most = (ask.block_size - 1) * result.kv_bytes_per_token
+    return (
+        f"Blocks of {ask.block_size} tokens leave {units.decimal_bytes(waste)} of a request unused "
+        f"here, {units.decimal_bytes(most)} at most."
+    )
+
+
+def _tokens(result: PlanResult, place: float) -> str:
+    """A context in words; beyond what the model was made for, this is said."""
+    longest = result.request.model.max_context
+    past = f", past its {longest:,d}" if longest is not None and place > longest else ""
+    each = "" if result.request.batch == 1 else f" in each of {result.request.batch:,d} requests"
+    return f"{place:,.0f} tokens{each}{past}"
+
+
+def requests(n: int) -> str:
+    """Return a number of requests in words."""
+    return "1 request" if n == 1 else f"{n:,d} requests"
+
+
+def about_the_model(result: PlanResult) -> None:
+    """Draw the formulas in names and numbers, where the config is from, what was not checked."""
+    with st.expander("Formulas, as they were evaluated", icon=":material/function:"):
+        st.code(formulas_text(result), language=None, wrap_lines=True)
+    model = result.request.model
+    notes = [f"Source: {model.source}."] if model.source else []
+    if choices.kept("plan_model") != choices.OWN_LABEL and not unverified_fields(model.name):
+        notes.append("Every field was checked against a published file.")
+    if windows(model):
+        notes.append("“Held” keeps only the window; “allocated” reserves the full length.")
+    remarks((*notes, *result.notes))
+
+
+def formulas_text(result: PlanResult) -> str:
+    """Return each formula in names, and beneath it in the numbers that were put in."""
+    rows = []
+    for formula in result.formulas.values():
+        unit = f" {formula.unit}" if formula.unit else ""
+        rows.append(f"{formula.symbolic}\n    = {formula.text}{unit}")
+    return "\n".join(rows)
+
+
+def style() -> None:
+    """Draw the style of what stands outside the stage."""
+    st.html(f"<style>{assets.read('css/plan.css')}</style>")
+
+
+def remarks(sentences: Sequence[str]) -> None:
+    """Draw small print, each sentence once and literally."""
+    if sentences:
+        text = " ".join(dict.fromkeys(sentences))
+        st.html(f'<p class="onr-limits">{literal_html(text)}</p>')

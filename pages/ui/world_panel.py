@@ -1,0 +1,123 @@
+"""Our floor beside published measurements: none may beat it, and what is left is overhead."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.cost.overhead import (
+    Comparison,
+    OverheadFit,
+    comparisons,
+    overhead_fits,
+    ratios_by_device_and_dtype,
+)
+from pages.ui import units
+from pages.ui.text import literal_html
+
+_COLORS = {16: "var(--onr-cached)", 8: "var(--onr-new)", 4: "var(--onr-weights)"}
+
+
+def against_the_world() -> None:
+    """Draw the share of nominal bandwidth that measurements reach, by device and precision."""
+    st.subheader("Against the world", anchor="world")
+    rows = comparisons()
+    best = max(rows, key=lambda row: row.ratio)
+    st.markdown(
+        f"{len(rows)} published measurements, each beside our floor at nominal bandwidth. "
+        f"None beats it; the nearest reaches {units.percent(best.ratio)} of it. "
+        "The smaller the weights, the more the fixed cost of a step shows."
+    )
+    st.html(ratio_picture())
+    with st.expander("Every measurement beside its floor", icon=":material/table_rows:"):
+        st.html(measurement_table(rows))
+    with st.expander("The overhead they show, fitted per device", icon=":material/straighten:"):
+        st.markdown(
+            "Least squares on relative errors for step time = t0 + bytes / bandwidth. The error "
+            "is that of predicting each measurement from the others of its device."
+        )
+        st.html(fit_table(overhead_fits()))
+
+
+def bits_of(dtype: str) -> int:
+    """Return about how many bits a number of a published precision takes.
+
+    >>> [bits_of(name) for name in ("F16", "bf16", "int8", "Q8_0", "Q4_0", "int4 g32")]
+    [16, 16, 8, 8, 4, 4]
+    """
+    name = dtype.lower()
+    if "4" in name and "16" not in name:
+        return 4
+    return 8 if "8" in name else 16
+
+
+def ratio_picture() -> str:
+    """Return a strip per device: one dot a measurement, from 0 to the floor itself at 100 %."""
+    grouped: dict[str, list[tuple[str, float]]] = {}
+    for (device, dtype), ratios in ratios_by_device_and_dtype().items():
+        grouped.setdefault(device, []).extend((dtype, ratio) for ratio in ratios)
+    ordered = sorted(grouped.items(), key=lambda item: -max(r for _, r in item[1]))
+    strips = "".join(_strip(device, dots) for device, dots in ordered)
+    key = "".join(
+        f'<span><i style="background:{color}"></i>{bits} bit weights</span>'
+        for bits, color in _COLORS.items()
+    )
+    scale = "".join(f'<span style="left:{n}%">{n} %</span>' for n in (0, 25, 50, 75, 100))
+    return (
+        f'<div class="onr-world"><p class="onr-world-key">{key}'
+        "<span>floor ÷ measured, quoted from their sources</span></p>"
+        f'{strips}<div class="onr-world-row"><b></b>'
+        f'<div class="onr-world-scale">{scale}</div></div></div>'
+    )
+
+
+def _strip(device: str, dots: list[tuple[str, float]]) -> str:
+    marks = "".join(
+        f'<i title="{literal_html(dtype)}: {units.percent(ratio)}" '
+        f'style="left:{ratio * 100:.1f}%;background:{_COLORS[bits_of(dtype)]}"></i>'
+        for dtype, ratio in sorted(dots, key=lambda dot: dot[1])
+    )
+    return (
+        f'<div class="onr-world-row"><b>{literal_html(device)}</b>'
+        f'<div class="onr-world-strip">{marks}</div></div>'
+    )
+
+
+def measurement_table(rows: tuple[Comparison, ...]) -> str:
+    """Return every measurement as a table row with its floor and source."""
+    head = ("Model", "Hardware", "Devices", "Weights", "Measured (quoted)", "Floor (modelled)",
+            "Floor ÷ measured", "Source")  # fmt: skip
+    body = [
+        (
+            row.model, row.hardware, str(row.n_devices), row.dtype,
+            units.seconds(row.measured_s), units.seconds(row.floor_s),
+            units.percent(row.ratio, 3), row.source,
+        )
+        for row in rows
+    ]  # fmt: skip
+    return _table(head, body)
+
+
+def fit_table(fits: tuple[OverheadFit, ...]) -> str:
+    """Return the fitted overhead of every device with the error of the fit."""
+    head = ("Device", "Measurements", "t0", "Bandwidth", "Leave-one-out error")
+    body = [
+        (
+            fit.hardware, str(fit.n_rows), units.seconds(fit.t0_s, 3),
+            units.byte_rate(fit.bandwidth_bytes_per_s, 3)
+            + (" (fitted)" if fit.fitted_bandwidth else " (nominal)"),
+            "none, one row" if fit.leave_one_out is None else units.percent(fit.leave_one_out),
+        )
+        for fit in fits
+    ]  # fmt: skip
+    return _table(head, body)
+
+
+def _table(head: tuple[str, ...], body: list[tuple[str, ...]]) -> str:
+    titles = "".join(f"<th>{literal_html(cell)}</th>" for cell in head)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{literal_html(cell)}</td>" for cell in row) + "</tr>" for row in body
+    )
+    return (
+        f'<div class="onr-table"><table><thead><tr>{titles}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )
