@@ -12,7 +12,7 @@ import { PHASE_ENDS, phasesAt } from "./run.mjs"
 import { MIN_CELL, attentionLayout, newCellAt, rangeOf } from "./triangle.mjs"
 
 /** Outlines of the future are drawn one by one from this size on. */
-const OUTLINE_CELL = 11
+const OUTLINE_CELL = 9
 
 /** @typedef {import("./triangle.mjs").AttentionLayout} AttentionLayout */
 

@@ -178,22 +178,44 @@ export function margins(width, type, narrow, nEntries) {
   }
 }
 
+/** One pixel per cell, for pictures whose cells are smaller than a few pixels; null leaves a hole.
+ * @param {number} width @param {number} height @param {(row: number, column: number) => string|null} colorAt */
+export function cellBitmap(width, height, colorAt) {
+  /** @type {Map<string, number>} */
+  const known = new Map()
+  return pixelCanvas(width, height, (row, column) => {
+    const color = colorAt(row, column)
+    if (color === null) return 0
+    let pixel = known.get(color)
+    if (pixel === undefined) known.set(color, (pixel = packedColor(color)))
+    return pixel
+  })
+}
+
 /** A lower triangle at one pixel a cell, for overviews and small multiples.
  * @param {number} n @param {string[]} ramp @param {(row: number, column: number) => number} shareAt in [0, 1] */
 export function triangleBitmap(n, ramp, shareAt) {
+  const packed = Uint32Array.from(ramp, packedColor)
+  const last = packed.length - 1
+  return pixelCanvas(n, n, (row, column) => (column <= row ? packed[Math.round(shareAt(row, column) * last)] : 0))
+}
+
+/** A colour as the 32 bits of an opaque pixel. @param {string} color */
+function packedColor(color) {
+  const [r, g, b] = parseColor(color)
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0
+}
+
+/** @param {number} width @param {number} height @param {(row: number, column: number) => number} pixelAt */
+function pixelCanvas(width, height, pixelAt) {
   const canvas = document.createElement("canvas")
-  canvas.width = canvas.height = n
+  canvas.width = width
+  canvas.height = height
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"))
-  const image = context.createImageData(n, n)
+  const image = context.createImageData(width, height)
   const pixels = new Uint32Array(image.data.buffer)
-  const packed = Uint32Array.from(ramp, (color) => {
-    const [r, g, b] = parseColor(color)
-    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0
-  })
-  for (let row = 0; row < n; row++) {
-    for (let column = 0; column <= row; column++) {
-      pixels[row * n + column] = packed[Math.round(shareAt(row, column) * (packed.length - 1))]
-    }
+  for (let row = 0; row < height; row++) {
+    for (let column = 0; column < width; column++) pixels[row * width + column] = pixelAt(row, column)
   }
   context.putImageData(image, 0, 0)
   return canvas

@@ -25,3 +25,7 @@ test("user text never becomes markup, nothing is fetched and no module is left u
     assert.ok(!forbidden.test(source), `${file}: ${forbidden.exec(source)?.[0]}`)
   }
 })
+
+test("every module loads by itself: what it imports exists", async () => {
+  for (const file of names) await import(new URL(file, folder))
+})
