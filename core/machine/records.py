@@ -109,6 +109,14 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class PrefillTime:
+    """One measured prefill: the wait for the first token of a prompt of ``n_tokens``."""
+
+    n_tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class ProductRecord:
     """What one way of calling a product reached at start-up, in words and numbers."""
 
@@ -172,7 +180,8 @@ class MeasureResult:
     """Everything one measurement found, with its conditions.
 
     ``points`` is empty for a probe alone and has one entry for a single bench. ``fit`` is
-    t = t0 + bytes / bandwidth through the points of a sweep. ``other_load_cores`` is the load
+    t = t0 + bytes / bandwidth through the points of a sweep. ``prefill`` is None where it was
+    not timed. ``other_load_cores`` is the load
     of others meanwhile, None where the system does not tell.
     """
 
@@ -189,6 +198,7 @@ class MeasureResult:
     fit: LineFit | None
     parts: tuple[Part, ...]
     bars: tuple[Bar, ...]
+    prefill: PrefillTime | None
     other_load_cores: float | None
     cache_resident: bool | None
     elapsed_s: float

@@ -20,9 +20,18 @@ from core.machine.device import available_memory_bytes, find_device
 from core.machine.fit import LineFit, fit_line
 from core.machine.jsonable import to_plain
 from core.machine.load import LoadMeter
+from core.machine.prefill import time_prefill
 from core.machine.prepare import Preparation
 from core.machine.probe import MIN_RUNS, ReadProbe, stays_in_cache
-from core.machine.records import Bar, DecodePoint, DeviceInfo, MeasureResult, Part, ProbeResult
+from core.machine.records import (
+    Bar,
+    DecodePoint,
+    DeviceInfo,
+    MeasureResult,
+    Part,
+    PrefillTime,
+    ProbeResult,
+)
 from core.machine.series import Series
 from core.machine.spec import MeasureSpec
 from core.machine.stats import percentile
@@ -98,6 +107,7 @@ class Measurement:
             fit=_fit(points),
             parts=parts,
             bars=bars,
+            prefill=self._prefill(series),
             other_load_cores=load.cores,
             cache_resident=cached,
             elapsed_s=self._now_s(),
@@ -166,6 +176,14 @@ class Measurement:
             bandwidth.median_bytes_per_s,
         )
         return parts, waterfall(runner.eager_step, self._device.torch_device)
+
+    def _prefill(self, series: list[Series]) -> PrefillTime | None:
+        """The pause before the first token, with the weights of a single bench."""
+        if self._spec.kind != "decode" or not self._wants_parts:
+            return None
+        self._say("prefill", 0.0, "timing one prefill")
+        runner = series[0].runner
+        return time_prefill(runner.config, runner.weights, self._clock)
 
     def _closing_notes(self, points: tuple[DecodePoint, ...], cached: bool | None) -> list[str]:
         notes = []
