@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.commands.common import envelope, whole_number
 from core.config import STORYTELLER
 from core.cost.dtypes import DEFAULT_GROUP_SIZE
 from core.decode.sweep_settings import DTYPES, MAX_ROWS
 from core.decode.trace_file import DEFAULT_PROMPT
+
+if TYPE_CHECKING:
+    from core.decode.sweep import SweepResult
+    from core.model.quantization import StoredMatrix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,23 +56,28 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     prompt = model.tokenizer.encode_prompt(args.prompt, model.config.max_seq_len)
     x = activation_rows(model.transformer, prompt.ids, args.matrix, layer, args.rows)
     result = run_sweep(x, weight, stored)
-    cost = result.cost
     return envelope(
-        {
-            "d_in": stored.d_in,
-            "d_out": stored.d_out,
-            "rows": x.shape[0],
-            "weight_bytes": cost.weight_bytes,
-            "activation_bytes": cost.activation_bytes,
-            "flops": cost.flops,
-            "intensity_weights_only": cost.intensity_weights_only,
-            "intensity": cost.intensity,
-            "max_abs_error_vs_matmul": result.max_abs_error_vs_matmul,
-            "max_abs_error_vs_float32": result.max_abs_error_vs_float32,
-        },
-        notes=[*prompt.notes, *_notes(args.dtype, args.rows, len(prompt.ids))],
+        sweep_object(result, stored),
+        notes=[*prompt.notes, *sweep_notes(args.dtype, args.rows, len(prompt.ids))],
         model_sha256=model.model_sha256,
     )
+
+
+def sweep_object(result: SweepResult, stored: StoredMatrix) -> dict[str, Any]:
+    """Return a sweep as plain numbers with their units in the names, without the envelope."""
+    cost = result.cost
+    return {
+        "d_in": stored.d_in,
+        "d_out": stored.d_out,
+        "rows": result.output.shape[0],
+        "weight_bytes": cost.weight_bytes,
+        "activation_bytes": cost.activation_bytes,
+        "flops": cost.flops,
+        "intensity_weights_only": cost.intensity_weights_only,
+        "intensity": cost.intensity,
+        "max_abs_error_vs_matmul": result.max_abs_error_vs_matmul,
+        "max_abs_error_vs_float32": result.max_abs_error_vs_float32,
+    }
 
 
 def summary(result: Mapping[str, Any]) -> str:
@@ -85,8 +94,8 @@ def summary(result: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *result["notes"]])
 
 
-def _notes(dtype: str, rows: int, n_own: int) -> list[str]:
-    """What a reader has to know about the rows and the arithmetic, in sentences."""
+def sweep_notes(dtype: str, rows: int, n_own: int) -> list[str]:
+    """Return what a reader has to know about the rows and the arithmetic, in sentences."""
     notes = []
     if dtype != "float32":
         notes.append(

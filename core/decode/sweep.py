@@ -17,6 +17,9 @@ from core.cost.accounting import OpCost
 from core.cost.dtypes import activation_dtype_for, number_format
 from core.model.quantization import StoredMatrix
 
+UNIT_ROUNDOFF = 2.0**-24
+"""Half the distance from 1 to the next float32."""
+
 
 @dataclass
 class SweepCounts:
@@ -52,6 +55,7 @@ class SweepResult:
 
     ``vs_matmul``: against torch's product of the same stored weights; ``vs_float32``: against
     the product of the weights before they were stored. Both per row, the largest difference.
+    ``rounding_bound``: how far two orders of adding the same products may be apart.
 
     Shapes: output (R, d_out), vs_matmul and vs_float32 (R,)
     """
@@ -61,6 +65,12 @@ class SweepResult:
     dtype: str
     vs_matmul: Tensor
     vs_float32: Tensor
+    rounding_bound: float
+
+    @property
+    def is_torchs_product(self) -> bool:
+        """Whether rounding alone can explain every difference from torch's product."""
+        return self.max_abs_error_vs_matmul <= self.rounding_bound
 
     @property
     def cost(self) -> OpCost:
@@ -107,7 +117,8 @@ def run_sweep(x: Tensor, weight: Tensor, stored: StoredMatrix) -> SweepResult:
     rows = x.float()
     counts = SweepCounts()
     output = torch.stack(list(sweep_columns(rows, stored, counts)), -1)
-    same = F.linear(rows, stored.dequantize())
+    weights = stored.dequantize()
+    same = F.linear(rows, weights)
     exact = F.linear(rows, weight.float().contiguous())
     return SweepResult(
         output=output,
@@ -115,4 +126,20 @@ def run_sweep(x: Tensor, weight: Tensor, stored: StoredMatrix) -> SweepResult:
         dtype=stored.dtype,
         vs_matmul=(output - same).abs().amax(-1),
         vs_float32=(output - exact).abs().amax(-1),
+        rounding_bound=rounding_bound(rows, weights),
     )
+
+
+def rounding_bound(x: Tensor, weight: Tensor) -> float:
+    """Return how far apart two float32 sums of the same d_in products can be by rounding.
+
+    Each is within gamma = d_in u / (1 - d_in u) of the exact sum, times the sum of |x| |w|.
+
+    Shapes: x (R, d_in), weight (d_out, d_in)
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, section 3.1
+
+    >>> f"{rounding_bound(torch.ones(1, 128), torch.ones(1, 128)):.2e}"
+    '1.95e-03'
+    """
+    error = x.shape[1] * UNIT_ROUNDOFF
+    return 2 * error / (1 - error) * float((x.abs() @ weight.abs().T).max())

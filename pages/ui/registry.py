@@ -70,7 +70,10 @@ PAGES: tuple[Page, ...] = (
         title="Weight sweep",
         label="Sweep",
         question="Why does one row read every weight?",
-        answer="Each column makes one output number. Every weight is read once, used once.",
+        answer=(
+            "Each column makes one output number. Every weight is read once, used once, and the "
+            "arithmetic waits for the reading."
+        ),
         group="Learn",
     ),
     Page(

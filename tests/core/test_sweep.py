@@ -1,5 +1,7 @@
 """The sweep: column by column it is torch's product, and its counts are the closed form."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -13,7 +15,6 @@ from core.model.quantization import WEIGHT_DTYPES, store
 from core.model.transformer import Transformer
 
 MATRICES = tuple(STORYTELLER.matrices())
-UNIT_ROUNDOFF = 2.0**-24
 IDS = list(range(2, 40))
 
 
@@ -49,18 +50,22 @@ def test_counts_end_on_the_closed_form(
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_column_by_column_is_torchs_product(model: Transformer, name: str, dtype: str) -> None:
-    """Both orders of adding d_in products in float32 are within gamma of the exact sum.
-
-    Source: Higham, Accuracy and Stability of Numerical Algorithms, section 3.1
-    """
     weight = model.weights.matrix(name, layer_of(name))
     stored = store(weight, dtype)
     x = activation_rows(model, IDS, name, layer_of(name), 16)
     result = run_sweep(x, weight, stored)
-    sizes = x.abs() @ stored.dequantize().abs().T
-    bound = 2 * 1.01 * stored.d_in * UNIT_ROUNDOFF * float(sizes.max())
-    assert result.max_abs_error_vs_matmul <= bound
+    assert result.is_torchs_product
+    exact = x.double() @ stored.dequantize().double().T
+    assert float((result.output - exact).abs().max()) <= result.rounding_bound
     assert torch.equal(result.output.argmax(-1), (x @ stored.dequantize().T).argmax(-1))
+
+
+def test_a_wrong_product_is_not_called_torchs(model: Transformer) -> None:
+    weight = model.weights.matrix("k", 0)
+    result = run_sweep(activation_rows(model, IDS, "k", 0, 4), weight, store(weight, "float32"))
+    wrong = replace(result, vs_matmul=result.vs_matmul + 2 * result.rounding_bound)
+    assert not wrong.is_torchs_product
+    assert result.rounding_bound < 1e-2 * float(result.output.abs().max())
 
 
 @pytest.mark.parametrize("name", MATRICES)

@@ -1,0 +1,328 @@
+// @ts-check
+/** The stage of "Weight sweep": controls, counters, picture and transport over one stored sweep. */
+import { el, setAttr, setText } from "./dom.mjs"
+import { readTheme, sizeCanvas } from "./draw.mjs"
+import { CanvasPen } from "./pen.mjs"
+import { storeGet, storeSubscribe } from "./store.mjs"
+import { sweepStepMs } from "./sweepclock.mjs"
+import { SweepControls } from "./sweepcontrols.mjs"
+import { filled, ratioText, signedText, sweepOf, wholeText } from "./sweepdata.mjs"
+import { SweepPanel } from "./sweeppanel.mjs"
+import { SweepPainter, progressAt, weightAt } from "./sweeppicture.mjs"
+import { Synced } from "./sync.mjs"
+import { pictureMenu } from "./takeaway.mjs"
+import { Transport } from "./transport.mjs"
+
+const SWEEP_LABEL = "Next column ▶"
+/** A column that is asked for by hand takes at least this long. */
+const BY_HAND_MS = 650
+/** The size of a saved picture, before it is made sharp. */
+const SAVED_SWEEP = { width: 1000, height: 470 }
+
+/** The painter as the shared picture export sees it: one still picture of a fixed size. */
+class SavedSweep {
+  /** @param {any} sweep @param {any} view @param {any} theme */
+  constructor(sweep, view, theme) {
+    this.painter = new SweepPainter(sweep, view, theme)
+    this.run = { nRows: 1, lastStep: sweep.dOut }
+  }
+
+  layout() {
+    const { width, height } = SAVED_SWEEP
+    return { ...this.painter.layout(width, height), contentWidth: width, contentHeight: height, rail: 0, band: 0 }
+  }
+
+  settledRows() {
+    return 0
+  }
+
+  paintBase() {}
+
+  paintLegend() {}
+
+  /** @param {any} pen @param {any} lay @param {number} step @param {number} ms */
+  paintMoving(pen, lay, step, ms) {
+    this.painter.paint(pen, lay, step, ms, ms)
+  }
+}
+
+class SweepStage {
+  /** @param {any} parent a ShadowRoot, or the element of the offline page */
+  constructor(parent) {
+    this.control = new AbortController()
+    const { signal } = this.control
+    /** @type {any} */
+    this.data = {}
+    /** @type {((name: string, value: any) => void)|null} */
+    this.send = null
+    /** @type {import("./sweepdata.mjs").SweepData|null} */
+    this.sweep = null
+    const synced = (/** @type {any} */ value) => /** @type {Synced<any>} */ (new Synced(value))
+    this.choice = { matrix: synced("up"), layer: synced(0), position: synced(0), dtype: synced("bfloat16"), group: synced("32"), rows: synced(1) }
+    this.nonce = /** @type {any} */ (undefined)
+    this.shownKey = ""
+    this.reports = 0
+    /** @type {{ row: number, column: number }|null} */
+    this.cursor = null
+    this.build(parent, signal)
+    storeSubscribe((key) => key === this.data.sweep && this.load(), signal)
+    document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.retheme(), { signal })
+  }
+
+  /** @param {any} parent @param {AbortSignal} signal */
+  build(parent, signal) {
+    this.root = parent.querySelector("[data-onr='stage']") ?? parent.appendChild(el("div", { "data-onr": "stage" }))
+    this.waiting = el("p", { class: "onr-waiting", role: "status" }, "Waiting for the weights…")
+    const bar = el("div", { class: "onr-controls", role: "group", "aria-label": "What is swept" })
+    const panel = el("div", { class: "onr-sweep-panel" })
+    this.canvas = /** @type {HTMLCanvasElement} */ (el("canvas", { "aria-hidden": "true" }))
+    this.tip = el("div", { class: "onr-tip", hidden: true })
+    this.live = el("p", { class: "onr-sr", role: "status", "aria-live": "polite", "data-onr": "cell" })
+    this.picture = el("div", { class: "onr-sweep-picture", tabindex: "0", role: "group", "data-onr-arrows": "" }, this.canvas, this.tip, this.live)
+    this.foot = el("div", { class: "onr-foot" })
+    this.stage = el("div", { class: "onr-stage", hidden: true }, bar, panel, this.picture, this.foot)
+    this.root.replaceChildren(this.waiting, this.stage)
+    this.controls = new SweepControls(bar, (change) => this.choose(change))
+    this.panel = new SweepPanel(panel)
+    this.transport = new Transport(this.foot, this.transportOptions(signal))
+    pictureMenu(this.transport.extras, () => this.frameNow(), () => `sweep ${this.choice.matrix.value} column ${this.transport.step}`, signal)
+    const observer = new ResizeObserver(() => this.transport.schedule())
+    observer.observe(this.picture)
+    signal.addEventListener("abort", () => observer.disconnect())
+    this.listen(signal)
+  }
+
+  /** @param {AbortSignal} signal */
+  transportOptions(signal) {
+    const stage = this
+    return {
+      label: SWEEP_LABEL, signal,
+      get stepMs() {
+        return stage.stepMs()
+      },
+      paint: (/** @type {number} */ step, /** @type {number} */ ms) => this.paint(step, ms),
+      caption: (/** @type {number} */ step) => this.caption(step),
+      valueText: (/** @type {number} */ step) => (step === 0 ? "Nothing read yet" : `${step} of ${this.sweep?.dOut ?? 0} columns read`),
+      onStep: (/** @type {number} */ step) => this.emit("step", step),
+      wantMore: () => false,
+      endSentence: () => this.sweep?.payload.words.last ?? "",
+    }
+  }
+
+  /** @param {AbortSignal} signal */
+  listen(signal) {
+    const on = (/** @type {string} */ type, /** @type {any} */ act) => this.picture.addEventListener(type, act, { signal })
+    const point = (/** @type {PointerEvent} */ event) => this.look(this.at(event))
+    on("pointermove", (/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && point(event))
+    on("click", point)
+    on("pointerleave", (/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && this.look(null))
+    on("mousedown", (/** @type {Event} */ event) => event.preventDefault())
+    on("blur", () => this.look(null))
+    on("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event))
+  }
+
+  /** Milliseconds of the present step: the schedule of the sweep while it plays, longer by hand. */
+  stepMs() {
+    const step = this.transport?.step ?? 0
+    const planned = sweepStepMs(step, this.sweep?.dOut ?? 1)
+    return this.transport?.playing ? planned : Math.max(planned, BY_HAND_MS)
+  }
+
+  /** Streamlit calls this for each change of data or theme. @param {any} component */
+  update({ data, setStateValue }) {
+    this.data = data ?? {}
+    this.send = setStateValue ?? null
+    for (const [name, synced] of Object.entries(this.choice)) synced.receive(this.data[name])
+    this.root.classList.toggle("onr-lecture", Boolean(this.data.lecture))
+    this.retheme()
+    this.load()
+  }
+
+  retheme() {
+    const theme = readTheme(this.root)
+    if (theme.key === this.theme?.key) return
+    const style = getComputedStyle(this.root)
+    for (const name of ["weights", "weights-text"]) theme[name] = style.getPropertyValue(`--c-${name}`).trim()
+    this.theme = theme
+    if (this.sweep) this.refresh()
+  }
+
+  /** Take what the store has; weights on their way leave the old picture standing. */
+  load() {
+    const next = sweepOf(storeGet(this.data.sweep))
+    if (!next) return
+    const commanded = this.data.step_nonce !== this.nonce
+    const same = this.shownKey === this.data.shape
+    this.nonce = this.data.step_nonce
+    this.shownKey = this.data.shape
+    this.sweep = next
+    this.waiting.hidden = true
+    this.stage.hidden = false
+    this.controls.offer(this.data.choices, next.payload)
+    this.transport.setSteps(next.dOut, same && !commanded ? null : this.data.step ?? 0)
+    this.refresh()
+  }
+
+  /** A new painter for what is seen now; the same view gives the same picture. */
+  refresh() {
+    const sweep = /** @type {import("./sweepdata.mjs").SweepData} */ (this.sweep)
+    const view = this.view()
+    this.painter = new SweepPainter(sweep, view, this.theme)
+    this.cursor = null
+    this.controls.show(this.values())
+    const { words } = sweep.payload
+    const notes = [words.drawn, view.rows > sweep.payload.own_rows ? words.further : "", view.rows > 64 ? words.sampled : ""]
+    this.transport.showNote(notes.filter(Boolean).map((note) => filled(note, { token: words.token })))
+    setAttr(this.picture, "aria-label", filled(words.label, { matrix: words.matrix }))
+    this.transport.show()
+    this.transport.schedule()
+  }
+
+  values() {
+    return /** @type {any} */ (Object.fromEntries(Object.entries(this.choice).map(([name, synced]) => [name, synced.value])))
+  }
+
+  view() {
+    return { dtype: this.choice.dtype.value, rows: this.choice.rows.value }
+  }
+
+  /** The viewer chose: rows and precision show at once, the rest when its weights arrive.
+   * @param {Record<string, any>} change */
+  choose(change) {
+    const changed = Object.entries(change).filter(([name, value]) => /** @type {any} */ (this.choice)[name].choose(value))
+    if (!changed.length) return
+    this.emit("pick", Object.fromEntries(changed))
+    if (this.sweep) this.refresh()
+  }
+
+  /** Numbered, so that the same report made twice counts twice. @param {string} name @param {any} value */
+  emit(name, value) {
+    this.send?.(name, { value, n: ++this.reports })
+  }
+
+  /** @param {number} step */
+  caption(step) {
+    if (!this.sweep) return ""
+    const { words } = this.sweep.payload
+    const { dtype, rows } = this.view()
+    if (step === 0) return words.start
+    const all = this.sweep.counters(dtype, rows, step)
+    if (step === this.sweep.dOut) {
+      return filled(words.end, { bytes: wholeText(all.bytes), flops: wholeText(all.flops), intensity: ratioText(all.perWeightByte) })
+    }
+    const macs = wholeText(rows * this.sweep.dIn)
+    return filled(rows === 1 ? words.column.one : words.column.many, { column: wholeText(step - 1), rows: String(rows), macs })
+  }
+
+  frameNow() {
+    const { step } = this.transport
+    const { words } = /** @type {any} */ (this.sweep).payload
+    const title = `${words.matrix}, ${this.choice.dtype.value}, ${this.choice.rows.value === 1 ? words.token : `${this.choice.rows.value} rows`}`
+    return { painters: [new SavedSweep(this.sweep, this.view(), this.theme)], titles: [title], caption: this.caption(step), step, ms: 1, theme: this.theme }
+  }
+
+  /** A frame: everything below follows from (sweep, view, step, ms). @param {number} step @param {number} ms */
+  paint(step, ms) {
+    const { clientWidth: width, clientHeight: height } = this.picture
+    if (!this.sweep || this.stage.hidden || width < 40) return
+    const dpr = devicePixelRatio || 1
+    sizeCanvas(this.canvas, width, height, dpr)
+    const pen = new CanvasPen(/** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d")), dpr)
+    pen.erase(0, 0, width, height)
+    this.lay = this.painter.layout(width, height)
+    const stepMs = this.stepMs()
+    this.painter.paint(pen, this.lay, step, ms, stepMs)
+    if (this.cursor) this.painter.paintCursor(pen, this.lay, this.cursor)
+    this.panel.paint(this.sweep, this.view(), progressAt(step, ms, stepMs, this.sweep.dIn))
+    setAttr(this.root, "data-column", String(step))
+    this.showTip()
+  }
+
+  /** @param {MouseEvent} event */
+  at(event) {
+    if (!this.lay || !this.sweep) return null
+    const box = this.picture.getBoundingClientRect()
+    return weightAt(this.lay, this.sweep.dIn, event.clientX - box.left, event.clientY - box.top)
+  }
+
+  /** @param {{ row: number, column: number }|null} cell */
+  look(cell) {
+    if (cell?.row === this.cursor?.row && cell?.column === this.cursor?.column) return
+    this.cursor = cell
+    this.transport.schedule()
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.sweep) return
+    if (event.key === "Escape") return this.picture.blur()
+    const moves = /** @type {Record<string, [number, number]>} */ ({ ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] })
+    const move = moves[event.key]
+    if (!move) return
+    const { row, column } = this.cursor ?? { row: -move[0], column: Math.max(0, this.transport.step - 1) - move[1] }
+    const within = (/** @type {number} */ value, /** @type {number} */ n) => Math.min(n - 1, Math.max(0, value))
+    this.cursor = { row: within(row + move[0], this.sweep.dIn), column: within(column + move[1], this.sweep.dOut) }
+    const { title, lines } = this.describe(this.cursor)
+    setText(this.live, [title, ...lines].join(", "))
+    this.transport.schedule()
+    event.preventDefault()
+    event.stopPropagation()
+  }
+
+  /** What stands at a place: the weight, the number it meets and their product, or an output.
+   * @param {{ row: number, column: number }} at */
+  describe({ row, column }) {
+    const sweep = /** @type {import("./sweepdata.mjs").SweepData} */ (this.sweep)
+    const { dtype } = this.view()
+    if (row < 0) {
+      const done = this.transport.step > column
+      return { title: `output ${column}`, lines: [done ? `Σ x·w = ${signedText(sweep.runningSum(dtype, column, sweep.dIn))}` : "not read yet"] }
+    }
+    const { value, code, scale } = sweep.weight(dtype, row, column)
+    const w = code === null ? signedText(value) : `${String(code).replace("-", "−")} × ${scale?.toPrecision(3)} = ${signedText(value)}`
+    return {
+      title: `row ${row}, column ${column}`,
+      lines: [`w = ${w}`, `x = ${signedText(sweep.x[row])}`, `x · w = ${signedText(sweep.x[row] * value)}`],
+    }
+  }
+
+  showTip() {
+    this.tip.hidden = !this.cursor
+    if (!this.cursor || !this.lay) return
+    const { title, lines } = this.describe(this.cursor)
+    const key = [title, ...lines].join("\n")
+    if (this.tip.dataset.key !== key) {
+      this.tip.dataset.key = key
+      this.tip.replaceChildren(el("strong", {}, title), ...lines.map((line) => el("div", { class: "onr-tip-line" }, line)))
+    }
+    const { w, out, columnWidth, width, height } = this.lay
+    const x = w.x + (this.cursor.column + 0.5) * columnWidth
+    const y = this.cursor.row < 0 ? out.y : w.y + ((this.cursor.row + 0.5) / /** @type {any} */ (this.sweep).dIn) * w.height
+    const left = x + 14 + this.tip.offsetWidth <= width ? x + 14 : Math.max(0, x - 14 - this.tip.offsetWidth)
+    const top = Math.min(Math.max(0, y - this.tip.offsetHeight / 2), Math.max(0, height - this.tip.offsetHeight))
+    this.tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`
+  }
+
+  dispose() {
+    this.control.abort()
+  }
+}
+
+/** @type {WeakMap<object, { stage: SweepStage, generation: number }>} */
+const sweepStages = new WeakMap()
+
+/** Component entry. @param {any} component */
+export function mountSweep(component) {
+  const parent = component.parentElement
+  const known = sweepStages.get(parent) ?? { stage: new SweepStage(parent), generation: 0 }
+  sweepStages.set(parent, known)
+  const generation = ++known.generation
+  known.stage.update(component)
+  return () => {
+    if (known.generation !== generation) return
+    known.stage.dispose()
+    sweepStages.delete(parent)
+  }
+}
+export default mountSweep
