@@ -176,7 +176,9 @@ export class Picture {
     this.space.style.height = `${this.lay.contentHeight + this.lay.band}px`
     this.at = {
       x: this.scroller.scrollLeft, y: this.scroller.scrollTop,
-      width: width - this.lay.rail, height: height - this.lay.band,
+      // A picture that fits keeps its legend and remarks beside it, not at the far edge.
+      width: Math.min(width - this.lay.rail, this.lay.rail ? this.lay.contentWidth : Infinity),
+      height: height - this.lay.band,
     }
     return this.lay
   }
