@@ -1,5 +1,8 @@
 // @ts-check
-/** Keeps the address of the page equal to its state, so that it can be copied at any moment. */
+/**
+ * Keeps the address of the page equal to its state, so that it can be copied at any moment, and
+ * gives the state back to a server that has lost it: the same document then meets a new session.
+ */
 
 /**
  * The search part with our names replaced and everybody else's kept.
@@ -16,10 +19,30 @@ export function merged(search, wanted, names) {
 }
 
 /**
- * Replaces, never adds: Back leaves the page instead of undoing settings one by one.
- * @param {{data: {wanted: Record<string, string>, names: string[]}}} component
+ * What the address has to do now.
+ * @param {string|undefined} known the session that this document has been talking to
+ * @param {{ session: string, restored: boolean }} data
+ * @returns {"follow"|"restore"|"wait"} wait: the new session has not taken the address over yet
  */
-export function mountAddress({ data }) {
+export function addressDuty(known, { session, restored }) {
+  if (restored || known === undefined || known === session) return "follow"
+  return known === `asked ${session}` ? "wait" : "restore"
+}
+
+/**
+ * Replaces, never adds: Back leaves the page instead of undoing settings one by one.
+ * @param {{ data: any, setStateValue: (name: string, value: any) => void }} component
+ */
+export function mountAddress({ data, setStateValue }) {
+  const scope = /** @type {any} */ (globalThis)
+  const duty = addressDuty(scope.__oneNewRowSession, data)
+  if (duty === "wait") return
+  if (duty === "restore") {
+    scope.__oneNewRowSession = `asked ${data.session}`
+    setStateValue("restore", Object.fromEntries(new URLSearchParams(location.search)))
+    return
+  }
+  scope.__oneNewRowSession = data.session
   const search = merged(location.search, data.wanted, data.names)
   if (search !== location.search) {
     history.replaceState(history.state, "", location.pathname + search + location.hash)

@@ -41,6 +41,7 @@ class StageView:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+ADDRESS = "onr_address_bar"
 STAGE_STATES = ("step", "pick", "want", "view", "scale", "mask")
 """What a stage reports back, under ``st.session_state[key]``."""
 
@@ -89,11 +90,11 @@ def stage_state(key: str, name: str) -> Any:
     return None if found is None else found.get(name)
 
 
-def address(wanted: Mapping[str, str], names: tuple[str, ...], page: str) -> None:
-    """Make the browser show the address of this state; ``page`` makes a new page a change."""
+def address(data: Mapping[str, Any]) -> None:
+    """Make the browser show the address of this state, as ``address.mjs`` describes it."""
     mount = _invisible("address", "mountAddress")
     with st.container(key="onr_hidden_address"):
-        mount(key="address", data={"wanted": dict(wanted), "names": list(names), "page": page})
+        mount(key=ADDRESS, data=dict(data), on_restore_change=_nothing)
 
 
 def _nothing() -> None:

@@ -23,4 +23,12 @@ def open_frame(page: Page) -> None:
 def close_frame(page: Page) -> None:
     """Draw what comes after the page: the address follows the state it ended in."""
     caching.prepare()
-    components.address(state.query(page.slug), address_names(), page.slug)
+    components.address(
+        {
+            "wanted": state.query(page.slug),
+            "names": list(address_names()),
+            "page": page.slug,  # another page is another address, even with the same settings
+            "session": state.session_name(),
+            "restored": state.is_restored(),
+        }
+    )

@@ -23,7 +23,6 @@ from pages.ui.settings import (
     checked,
 )
 
-_PREFIX = "run_"
 _EMPTY = "_prompt_empty"
 
 
@@ -57,22 +56,18 @@ def choose(**values: Any) -> None:
     """Make what was picked in a picture the session's settings, before the bar is drawn."""
     state.change(**values)
     for name, value in values.items():
-        st.session_state[_key(name)] = value
-
-
-def _key(name: str) -> str:
-    return _PREFIX + name
+        st.session_state[state.widget_key(name)] = value
 
 
 def _kept(name: str) -> dict[str, Any]:
     """The key of a widget, and that its value outlives a page that does not draw it."""
-    return {"key": _key(name), "persist_state": "session"}
+    return {"key": state.widget_key(name), "persist_state": "session"}
 
 
 def _seed_widgets() -> None:
     """Give each widget its value; a widget that was not drawn on the last page has lost it."""
     for name, value in vars(state.settings()).items():
-        st.session_state.setdefault(_key(name), value)
+        st.session_state.setdefault(state.widget_key(name), value)
 
 
 def _prompt_form() -> None:
@@ -85,7 +80,7 @@ def _prompt_form() -> None:
 
 
 def _submit() -> None:
-    st.session_state[_EMPTY] = st.session_state[_key("prompt")] == ""
+    st.session_state[_EMPTY] = st.session_state[state.widget_key("prompt")] == ""
     state.dismiss_dropped()
 
 
@@ -104,8 +99,8 @@ def _examples() -> None:
 
 def _use_example(position: int) -> None:
     example = EXAMPLES[position]
-    st.session_state[_key("prompt")] = example.prompt
-    st.session_state[_key("temperature")] = example.temperature
+    st.session_state[state.widget_key("prompt")] = example.prompt
+    st.session_state[state.widget_key("temperature")] = example.temperature
     st.session_state[_EMPTY] = False
     state.dismiss_dropped()
 
@@ -174,6 +169,7 @@ def _collect() -> RunSettings:
     """Read the widgets; an empty prompt and whatever is not allowed leave the old value."""
     before = state.settings()
     values = {
-        name: checked(name, st.session_state[_key(name)], old) for name, old in vars(before).items()
+        name: checked(name, st.session_state[state.widget_key(name)], old)
+        for name, old in vars(before).items()
     }
     return state.change(**values)

@@ -5,14 +5,16 @@ The one place that knows the names in ``st.session_state``.
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from core.decode.records import RunTrace
+from pages.ui.components import ADDRESS
 from pages.ui.defaults import default_settings
-from pages.ui.settings import Dropped, RunSettings, parse_address, to_query
+from pages.ui.settings import Address, Dropped, RunSettings, parse_address, to_query
 
 _SETTINGS = "_settings"
 _STEPS = "_steps"
@@ -21,22 +23,50 @@ _DROPPED = "_dropped"
 _WANTED = "_wanted"
 _RUNS = "_runs"
 _SEEN = "_seen"
+_SESSION = "_session_name"
+_RESTORED = "_restored"
 _FIRST_STEP = "_first_step"
 
 
 def begin() -> None:
-    """Read the address, once in a session; afterwards the session owns the settings."""
-    if _SETTINGS in st.session_state:
-        return
-    asked = parse_address(st.query_params.to_dict(), default_settings())
+    """Read the address, once in a session; afterwards the session owns the settings.
+
+    A document that has lost its server meets a new session, and tells it its address then.
+    """
+    reported = st.session_state.get(ADDRESS)
+    restore = None if reported is None else reported.get("restore")
+    if _SETTINGS not in st.session_state:
+        st.session_state[_SESSION] = secrets.token_hex(8)
+        _take(parse_address(st.query_params.to_dict(), default_settings()))
+    elif restore is not None and not is_restored():
+        st.session_state[_RESTORED] = True
+        _take(parse_address(restore, default_settings()))
+        for name, value in vars(settings()).items():
+            st.session_state[widget_key(name)] = value
+
+
+def _take(asked: Address) -> None:
     st.session_state[_SETTINGS] = asked.settings
     st.session_state[_LECTURE] = asked.lecture
     st.session_state[_DROPPED] = asked.dropped
     st.session_state[_FIRST_STEP] = asked.step
-    st.session_state[_STEPS] = {}
-    st.session_state[_WANTED] = {}
-    st.session_state[_RUNS] = {}
-    st.session_state[_SEEN] = {}
+    for name in (_STEPS, _WANTED, _RUNS, _SEEN):
+        st.session_state[name] = {}
+
+
+def session_name() -> str:
+    """A name by which the browser notices that it talks to another session."""
+    return str(st.session_state[_SESSION])
+
+
+def is_restored() -> bool:
+    """Whether the session took its state over from a document that had lost its server."""
+    return bool(st.session_state.get(_RESTORED))
+
+
+def widget_key(name: str) -> str:
+    """The key of the run bar's widget for the setting ``name``."""
+    return f"run_{name}"
 
 
 def settings() -> RunSettings:

@@ -20,7 +20,7 @@ def test_first_deep_link_after_a_start_shows_the_page_inside_the_frame(
     context: BrowserContext, new_server: Server
 ) -> None:
     with watching(context) as open_tab:
-        page = open_tab(f"{new_server.url}/new_row?layer=2&head=1&step=3")
+        page = open_tab(f"{new_server.url}/new_row?layer=0&head=1&step=3")
         expect(
             page.get_by_role("heading", name="Why does one new token mean one new row?")
         ).to_be_visible()
@@ -47,7 +47,8 @@ def test_page_opens_by_its_address_with_heading_and_picture_on_one_screen(
 def test_start_leads_into_every_page(go: Go) -> None:
     page = go()
     for target in PAGES[1:]:
-        page.get_by_role("link", name=f"{target.title} →").click()
+        chapters = page.locator(".st-key-onr_chapters")
+        chapters.get_by_role("link", name=f"{target.title} →").click()
         expect(page.get_by_role("heading", name=target.question)).to_be_visible()
         expect(page).to_have_url(re.compile(re.escape(target.path)))
         page.get_by_role("link", name="Start", exact=True).click()
@@ -210,17 +211,18 @@ def test_lecture_mode_folds_controls_and_enlarges_type(go: Go) -> None:
     expect(page).to_have_url(re.compile("lecture=1"))
 
 
-def test_a_lost_connection_comes_back_to_the_same_state(
+def test_a_lost_server_comes_back_to_the_same_state(
     context: BrowserContext, new_server: Server
 ) -> None:
     with watching(context) as open_tab:
-        page = open_tab(f"{new_server.url}/new_row?prompt=Tom%20has%20a%20red%20ball.&layer=2")
+        page = open_tab(f"{new_server.url}/new_row?prompt=Tom%20has%20a%20red%20ball.&layer=0")
         next_button(page).click()
         expect(page).to_have_url(re.compile("step=1"))
         new_server.stop()
-        expect(page.get_by_text("Connection error")).to_be_visible(timeout=20_000)
-        new_server.start()
-        page.reload()
+        with page.expect_websocket(timeout=60_000):  # the browser tries again by itself
+            new_server.start()
         settled(page)
         expect(prompt_box(page)).to_have_value("Tom has a red ball.")
         expect(step_of(page)).to_have_value("1")
+        next_button(page).click()
+        expect(page).to_have_url(re.compile("layer=0.*step=2"), timeout=20_000)
