@@ -19,7 +19,7 @@ DotKind = Literal["sweep", "preset", "step", "prefill"]
 MAX_ROOFS = 3
 
 _DASHES = ("solid", "dash", "dot")
-_LEFT, _RIGHT = 0.1, 3000.0
+_LEFT, _RIGHT = 0.1, 5000.0
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _label_place(dot: Dot, point: RooflinePoint) -> str:
     """Below the roof on the right, but above it by wish, and never over the right edge."""
     if dot.above:
         return "top left"
-    return "bottom left" if point.intensity > _RIGHT / 10 else "bottom right"
+    return "bottom center" if point.intensity > _RIGHT / 10 else "bottom right"
 
 
 def _lay_out(

@@ -26,6 +26,9 @@ DEFAULT_ROOFS = ["H100 SXM 80GB"]
 CHOSEN = "sweep_roofs"
 ACTIVATIONS = "sweep_activations"
 BANDWIDTH, PEAK = "sweep_own_bandwidth", "sweep_own_flops"
+_ABOVE = ("verify", "prefill")
+"""Presets whose label stands above the roof, so that neighbours do not cover each other."""
+
 _GOOD = "_sweep_own_good"
 _DEFAULTS: dict[str, Any] = {
     CHOSEN: DEFAULT_ROOFS, ACTIVATIONS: False, BANDWIDTH: "24e9", PEAK: "1e12",
@@ -105,12 +108,12 @@ def dots_for(sweep: Sweep, trace: RunTrace, *, count_activations: bool) -> list[
     )  # fmt: skip
     dots = [Dot(label, "sweep", swept(settings.rows))]
     dots += [
-        Dot(f"{preset.name} {preset.rows}", "preset", swept(preset.rows), preset.name == "verify")
+        Dot(f"{preset.name} {preset.rows}", "preset", swept(preset.rows), preset.name in _ABOVE)
         for preset in PRESETS
         if preset.rows != settings.rows
     ]
     dots.append(Dot("whole step", "step", forward_total(STORYTELLER, step), above=True))
-    dots.append(Dot("whole prefill", "prefill", forward_total(STORYTELLER, prefill), above=True))
+    dots.append(Dot("whole prefill", "prefill", forward_total(STORYTELLER, prefill)))
     if count_activations:
         return dots
     return [replace(dot, cost=without_activations(dot.cost)) for dot in dots]
