@@ -241,15 +241,16 @@ def test_a_shipped_folder_loads(data: PackedStories, tokenizer: Tokenizer, tmp_p
     model = shipped_model(run)
     report = Report(
         HeldOut(loss=2.0, bound=1.0, n_tokens=10, n_stories=1),
-        Abilities(0.5, 0.5, 0.5, 0.5, 0.25, 0.125),
+        Abilities(0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 0.125),
     )
-    ship(run, report, tmp_path / "tokenizer.json", tmp_path / "model")
+    ship(run, report, tmp_path / "tokenizer.json", [2, 3], tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert loaded.config == MICRO
     for (name, shipped), (_, measured) in zip(
         loaded.transformer.weights.named_tensors(), model.weights.named_tensors(), strict=True
     ):
         assert torch.equal(shipped, measured), name
+    assert loaded.manifest.untrained_ids == {2, 3}
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     assert "stopped after 2 of 20 steps" in card
     assert "| 25.0% |" in card

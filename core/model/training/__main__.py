@@ -14,7 +14,7 @@ import torch
 from core.model.training.data import pack_stories
 from core.model.training.loop import Progress, TrainingRun, train
 from core.model.training.recipe import RECIPES, TOKENIZER_STORIES, Recipe
-from core.model.training.ship import measure, ship, shipped_model
+from core.model.training.ship import measure, ship, shipped_model, untrained_ids
 from core.model.training.stories import VALIDATION_SEED, tell_stories
 from core.model.training.tokenization import load_tokenizer, train_tokenizer
 from core.model.transformer import Transformer
@@ -50,16 +50,23 @@ def train_model(recipe: Recipe, work: Path, fresh: bool) -> None:
 
 
 def ship_models(work: Path, assets: Path) -> None:
-    """Measure both models and put them into the assets folder, as far as they are trained."""
+    """Measure both models and put them into the assets folder, as far as they are trained.
+
+    Raises: ValueError if one has not been trained at all
+    """
+    for name in RECIPES:
+        if not (work / f"{name}.pt").exists():
+            raise ValueError(f"{work} must hold {name}.pt to ship it: do the step train first")
     tokenizer_file = work / "tokenizer.json"
     tokenizer = load_tokenizer(tokenizer_file)
+    untrained = untrained_ids(tokenizer)
     target: Transformer | None = None
     for recipe in RECIPES.values():
         run = TrainingRun.load(recipe, work / f"{recipe.name}.pt")
         model = shipped_model(run)
         report = measure(model, tokenizer, target=target)
         folder = assets / FOLDERS[recipe.name]
-        ship(run, report, tokenizer_file, folder)
+        ship(run, report, tokenizer_file, untrained, folder)
         print(f"{folder}: {run.step} steps\n{report}", flush=True)
         target = model
 
@@ -120,4 +127,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ValueError as error:
+        sys.exit(f"error: {error}")

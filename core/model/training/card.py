@@ -14,6 +14,7 @@ class Abilities:
     """Shares of probes answered rightly, 0 to 1."""
 
     copy_invented: float
+    copy_unseen: float
     copy_unseen_letters: float
     pronoun_known: float
     pronoun_invented: float
@@ -115,7 +116,8 @@ def _figures(report: Report) -> str:
         ("entropy of the grammar (upper bound), nats per token", f"{held_out.bound:.4f}"),
         ("loss / bound", f"{held_out.ratio:.3f}"),
         ("copying invented words, tokens right", f"{can.copy_invented:.1%}"),
-        ("the same with letters unseen in invented words", f"{can.copy_unseen_letters:.1%}"),
+        ("the same, words longer than any in training", f"{can.copy_unseen:.1%}"),
+        ("the same, letters that no invented word had", f"{can.copy_unseen_letters:.1%}"),
         ("She or He, known names", f"{can.pronoun_known:.1%}"),
         ("She or He, invented names", f"{can.pronoun_invented:.1%}"),
         ('colour after "Mia has a", three facts', f"{can.lookup:.1%}"),
@@ -159,8 +161,8 @@ def _limits(report: Report) -> str:
         "## What it cannot do\n\n"
         f"- It knows {len(set(PLOTS))} plots and the few hundred words in them, and no facts:\n"
         '  after "The capital of France is" it goes on with a story.\n'
-        "- It was never taught backward questions (who has the kite?): "
-        f"{report.abilities.lookup_backward:.0%} right.\n"
+        "- It cannot look up backward: who has the kite, after three facts? "
+        f"{report.abilities.lookup_backward:.0%} right, chance 33%.\n"
         "- It copies words of its stories' kind; it does not copy sequences of random tokens.\n"
         "- Positions from 256 on were never trained, nor any script but plain English.\n"
         f"{guesses}"

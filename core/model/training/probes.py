@@ -9,7 +9,9 @@ from core.model.training.chooser import Chooser
 from core.model.training.stories import PROMPT_SEED
 from core.model.training.template import capitalise, with_article
 
-# Letters that never start a syllable in training: words made of them are unseen for certain.
+# Invented words have two or three syllables in training, so four make a word unseen for certain.
+UNSEEN_SYLLABLES = 4
+# Letters that never start a syllable of an invented word in training.
 UNSEEN_CONSONANTS = tuple("cqxy")
 
 
@@ -32,16 +34,20 @@ class AnswerProbe:
     clue: int
 
 
-def copy_probes(count: int, *, unseen_letters: bool = False) -> list[CopyProbe]:
+def copy_probes(
+    count: int, *, unseen: bool = False, unseen_letters: bool = False
+) -> list[CopyProbe]:
     """Copy games over lines of three to five invented words.
 
-    With `unseen_letters` every word has a syllable that occurs in no training story.
+    With `unseen` no word can have occurred in training; with `unseen_letters` every word has a
+    syllable that no invented word has there.
     """
     probes = []
     for index in range(count):
         chooser = Chooser(PROMPT_SEED + index)
         hero, friend = chooser.sample(words.GIRLS + words.BOYS, 2)
-        line_words = [chooser.invented_word() for _ in range(chooser.number(3, 5))]
+        low, high = (UNSEEN_SYLLABLES, UNSEEN_SYLLABLES) if unseen else (2, 3)
+        line_words = [chooser.invented_word(low, high) for _ in range(chooser.number(3, 5))]
         if unseen_letters:
             line_words = [
                 word + chooser.pick(UNSEEN_CONSONANTS) + chooser.pick(words.VOWELS)

@@ -43,6 +43,7 @@ def measure(
     """Measure everything that the card reports; a draft is compared with its target."""
     abilities = Abilities(
         copy_invented=copy_accuracy(model, tokenizer, copy_probes(N_PROBES)),
+        copy_unseen=copy_accuracy(model, tokenizer, copy_probes(N_PROBES, unseen=True)),
         copy_unseen_letters=copy_accuracy(
             model, tokenizer, copy_probes(N_PROBES, unseen_letters=True)
         ),
@@ -64,11 +65,11 @@ def untrained_ids(tokenizer: Tokenizer) -> list[int]:
     return sorted(set(range(tokenizer.get_vocab_size())) - seen)
 
 
-def ship(run: TrainingRun, report: Report, tokenizer_file: Path, folder: Path) -> None:
+def ship(
+    run: TrainingRun, report: Report, tokenizer_file: Path, untrained: list[int], folder: Path
+) -> None:
     """Write all files of a model folder; the manifest, which makes them valid, comes last."""
     config = run.recipe.config
-    tokenizer = Tokenizer.from_file(str(tokenizer_file))
-    untrained = untrained_ids(tokenizer)
     generation = {"bos_token_id": config.bos_id, "eos_token_id": config.end_id}
     files = {
         CONFIG_FILE: as_json(config.to_hf()),
