@@ -27,6 +27,7 @@ class NewRowStage {
     this.data = {}
     /** @type {((name: string, value: any) => void)|null} */
     this.send = null
+    this.reports = 0
     /** @type {import("./run.mjs").Run|null} */
     this.run = null
     /** @type {import("./run.mjs").Run|null} */
@@ -181,9 +182,9 @@ class NewRowStage {
     this.refresh()
   }
 
-  /** @param {string} name @param {any} value */
+  /** Reports are numbered: the same choice made twice counts twice. @param {string} name @param {any} value */
   emit(name, value) {
-    this.send?.(name, value)
+    this.send?.(name, ["step", "pick", "want"].includes(name) ? { value, n: ++this.reports } : value)
   }
 
   /** Ask for more rows, once a size; true while they may still come. */
