@@ -56,7 +56,7 @@ def choose(**values: Any) -> None:
     """Make what was picked in a picture the session's settings, before the bar is drawn."""
     state.change(**values)
     for name, value in values.items():
-        st.session_state[state.widget_key(name)] = value
+        state.renew_widget(name, value)
 
 
 def _kept(name: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ _RUNS = "_runs"
 _SEEN = "_seen"
 _SESSION = "_session_name"
 _RESTORED = "_restored"
+_GENERATIONS = "_widget_generations"
 _FIRST_STEP = "_first_step"
 
 
@@ -66,7 +67,19 @@ def is_restored() -> bool:
 
 def widget_key(name: str) -> str:
     """The key of the run bar's widget for the setting ``name``."""
-    return f"run_{name}"
+    generation = st.session_state.get(_GENERATIONS, {}).get(name, 0)
+    return f"run_{name}.{generation}" if generation else f"run_{name}"
+
+
+def renew_widget(name: str, value: Any) -> None:
+    """Give a widget another value by making it another widget.
+
+    A request that is already under way still carries the old value, and would bring it back
+    as if the reader had chosen it; it cannot do so for a widget that it does not know.
+    """
+    generations = st.session_state.setdefault(_GENERATIONS, {})
+    generations[name] = generations.get(name, 0) + 1
+    st.session_state[widget_key(name)] = value
 
 
 def settings() -> RunSettings:

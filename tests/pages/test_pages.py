@@ -242,10 +242,9 @@ def test_a_head_picked_in_the_picture_moves_the_run_bar(open_page: OpenPage) -> 
             "pick": {"value": {"layer": layer, "head": head}, "n": n}
         }
         app.run()
-        assert (app.selectbox(key="run_layer").value, app.selectbox(key="run_head").value) == (
-            layer,
-            head,
-        )
+        pickers = {box.label: box.value for box in app.selectbox}
+        assert (pickers["Layer"], pickers["Head"]) == (layer, head)
+        assert (mounted(app)["newrow"]["layer"], mounted(app)["newrow"]["head"]) == (layer, head)
 
 
 def test_a_step_from_the_browser_is_kept_and_a_new_prompt_starts_at_its_prefill(
