@@ -7,6 +7,7 @@ routed()
 import streamlit as st  # noqa: E402
 
 from pages.ui import (  # noqa: E402
+    caching,
     runbar,
     runs,
     scaffold,
@@ -27,7 +28,14 @@ sweep, problems = (None, ()) if run is None else sweep_stage.shown_sweep(setting
 messages = (*problems, *shown.messages)
 scaffold.heading(PAGE, messages)
 
-if sweep is not None and run is not None:
+
+@st.fragment
+def picture(run: caching.SessionRun) -> None:
+    """Draw the stage and the roofline: all that a change of rows has to draw again."""
+    sweep_stage.follow(PAGE.slug)
+    sweep = sweep_stage.present(run.trace)
+    if sweep is None:
+        st.rerun()  # other weights, other bytes below, or something to be said in the heading
     if state.lecture():
         sweep_stage.stage(sweep, run.trace)
     else:
@@ -36,8 +44,14 @@ if sweep is not None and run is not None:
             sweep_stage.stage(sweep, run.trace)
         with right:
             sweep_roofline.panel(sweep, run.trace)
-scaffold.notes(messages)
+    sweep_stage.follow_address(PAGE)
+
+
 if sweep is not None and run is not None:
+    sweep_stage.carry(sweep)
+    sweep_stage.begin_full_run()
+    picture(run)
+    scaffold.notes(messages)
     step_bytes.section(sweep, run.trace)
     scaffold.code_that_ran(
         "the sweep that was counted",
@@ -46,6 +60,8 @@ if sweep is not None and run is not None:
         ("core.cost.accounting", "matmul_cost"),
     )
     sweep_take_away.take_away(PAGE, sweep, run)
+else:
+    scaffold.notes(messages)
 scaffold.what_this_is_not(
     "A picture of the order in which weights meet a row, not of a chip: real kernels read W in "
     "tiles, many columns at once, and every byte still has to come. Activations are computed in "

@@ -14,13 +14,20 @@ from core.decode.records import RunTrace
 from core.decode.sweep_settings import DTYPES
 from core.model.errors import CheckpointError
 from pages.ui import assets, caching, components, runbar, state
+from pages.ui.registry import Page
 from pages.ui.scaffold import Message
-from pages.ui.settings import RunSettings, checked
+from pages.ui.settings import RunSettings, address_names, checked
 from pages.ui.sweep_payload import MATRIX_LABELS, SweepKey, sweep_payload
 
 STAGE = "weight_sweep_stage"
+TAKE_AWAY = "sweep_take_away"
+"""The expander with the link and the files, whose state says whether it is open."""
+
 _MADE = "_sweep_payload"
 _PROBLEM = "_sweep_problem"
+_SAID = "_sweep_said"
+_WHOLE = "_sweep_whole_run"
+_VIEW = "_sweep_view"
 _NAMES = {"matrix": "matrix", "layer": "layer", "dtype": "weights", "rows": "rows",
           "position": "position", "group": "group_size"}  # fmt: skip
 """What the stage calls a setting -> what the settings call it."""
@@ -63,6 +70,10 @@ def follow(slug: str) -> None:
 def shown_sweep(settings: RunSettings, trace: RunTrace) -> tuple[Sweep | None, tuple[Message, ...]]:
     """Return the sweep for these settings, or the last good one with what is wrong in words."""
     problems = [st.session_state[_PROBLEM]] if st.session_state.get(_PROBLEM) else []
+    d_in, group_size = STORYTELLER.matrices()[settings.matrix][0], settings.group_size
+    if _fit_group(settings.matrix):
+        settings = state.settings()
+        problems.append(f"Group size {group_size} does not divide {d_in}: using 32.")
     made: tuple[SweepKey, dict[str, Any]] | None = st.session_state.get(_MADE)
     try:
         key = _key(settings, trace)
@@ -72,15 +83,72 @@ def shown_sweep(settings: RunSettings, trace: RunTrace) -> tuple[Sweep | None, t
     except (ValueError, CheckpointError) as error:
         problems.append(str(error))
     messages = tuple(Message("problem", problem) for problem in problems)
+    st.session_state[_SAID] = _shown_elsewhere()
     return (None if made is None else Sweep(settings, *made)), messages
 
 
-def stage(sweep: Sweep, trace: RunTrace) -> None:
-    """Send the payload to the browser and mount the stage over it."""
+def present(trace: RunTrace) -> Sweep | None:
+    """Return the sweep that is there already, or nothing where the whole page has to run again.
+
+    That is so where other weights are wanted, or where something outside the picture changes. A
+    run of the whole page has done both, as far as it can be done.
+    """
+    made: tuple[SweepKey, dict[str, Any]] | None = st.session_state.get(_MADE)
+    settings = state.settings()
+    if made is None:
+        return None
+    up_to_date = made[0] == _key(settings, trace) and _shown_elsewhere() == st.session_state[_SAID]
+    return Sweep(settings, *made) if up_to_date or st.session_state.get(_WHOLE) else None
+
+
+def _shown_elsewhere() -> tuple[object, ...]:
+    """What stands outside the picture: a problem, the precision, and open files to take away."""
+    settings = state.settings()
+    opened = (settings.rows, settings.columns) if st.session_state.get(TAKE_AWAY) else ()
+    return (st.session_state.get(_PROBLEM), settings.weights, *opened)
+
+
+def carry(sweep: Sweep) -> None:
+    """Send the weights to the browser; the same weights are not sent twice."""
     components.carrier(str(sweep.key), sweep.payload, slot="sweep")
+
+
+def begin_full_run() -> None:
+    """Note that the whole page runs, whose frame takes care of the address."""
+    st.session_state[_WHOLE] = True
+
+
+def follow_address(page: Page) -> None:
+    """Let the browser's address follow a choice for which only a part of the page ran."""
+    if st.session_state.pop(_WHOLE, False):
+        return
+    mount = st.components.v2.component(
+        "onr.address_part", js=assets.script("address", "mountAddress")
+    )
+    data = {
+        "wanted": state.query(page.slug),
+        "names": list(address_names()),
+        "page": page.slug,
+        "session": state.session_name(),
+        "restored": True,
+    }
+    with st.container(key="onr_hidden_address_part"):
+        mount(key="address_part", data=data)
+
+
+def stage(sweep: Sweep, trace: RunTrace) -> None:
+    """Mount the stage over the weights that the browser has.
+
+    What the reader chose in the picture is there already, so a run of a part of the page sends
+    the stage what it had before, which costs nothing.
+    """
+    sent: dict[str, Any] | None = st.session_state.get(_VIEW)
+    if sent is None or st.session_state.get(_WHOLE) or sent["sweep"] != str(sweep.key):
+        sent = stage_view(sweep, trace)
+        st.session_state[_VIEW] = sent
     names = ("pick", "step")
     callbacks = {f"on_{name}_change": _nothing for name in names}
-    _component()(key=STAGE, data=stage_view(sweep, trace), **callbacks)
+    _component()(key=STAGE, data=sent, **callbacks)
 
 
 def stage_view(sweep: Sweep, trace: RunTrace) -> dict[str, Any]:
@@ -143,10 +211,12 @@ def _take_pick(value: Any) -> str | None:
     return None
 
 
-def _fit_group(matrix: str) -> None:
-    """Fall back to the usual group where the one chosen does not divide the new matrix."""
-    if STORYTELLER.matrices()[matrix][0] % state.settings().group_size:
-        runbar.choose(group_size=RunSettings().group_size)
+def _fit_group(matrix: str) -> bool:
+    """Fall back to the usual group where the one chosen does not divide the matrix's columns."""
+    if STORYTELLER.matrices()[matrix][0] % state.settings().group_size == 0:
+        return False
+    runbar.choose(group_size=RunSettings().group_size)
+    return True
 
 
 def _rule(name: str, given: Any) -> str:

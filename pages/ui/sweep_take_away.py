@@ -17,9 +17,14 @@ from pages.ui.take_away import permalink
 
 
 def take_away(page: Page, sweep: Sweep, run: caching.SessionRun) -> None:
-    """Draw the link and the downloads; files are made when they are asked for."""
+    """Draw the link and the downloads once they are opened; files are made when asked for."""
     name = f"one-new-row-sweep-{sweep.key.matrix}"
-    with st.expander("Take it away", icon=":material/download:"):
+    opened = st.expander(
+        "Take it away", icon=":material/download:", key=sweep_stage.TAKE_AWAY, on_change="rerun"
+    )
+    if not opened.open:
+        return
+    with opened:
         st.caption("A link to exactly this state: prompt, matrix, rows, precision and column.")
         st.code(permalink(page), language=None, wrap_lines=True)
         with st.container(horizontal=True):

@@ -6,6 +6,7 @@ import base64
 import csv
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from core.decode.records import RunTrace
 from core.decode.sweep_settings import DTYPES
 from core.decode.trace_file import load_trace
 from core.model.checkpoint import LoadedModel, load_model
+from core.model.errors import CheckpointError
 from pages.ui.roofline_chart import Dot, arithmetic, in_words, roofline_figure
 from pages.ui.step_bytes import bar_html, step_shares, words
 from pages.ui.sweep_payload import SweepKey, drawn_rows, sweep_payload
@@ -163,10 +165,11 @@ def test_roofline_figure_has_ridge_slope_ceiling_and_dots() -> None:
     assert roof.y[0] / roof.x[0] == pytest.approx(3350e9)
     assert roof.y[1] == pytest.approx(989e12)
     assert roof.y[2] == 989e12
-    marked = [trace for trace in figure.data if trace.mode.startswith("markers") and trace.text]
-    assert len(marked) == 3  # the present sweep under both roofs, the preset under the first
-    assert marked[0].x[0] == dots[0].cost.intensity
-    assert "33,554,432 FLOP / 33,570,816 B = 1.00 FLOP per byte" in marked[0].hovertemplate
+    marked = figure.data[-1]
+    assert list(marked.text) == ["<b>decode 1</b>", "prefill 64", ""]  # again under the other roof
+    assert marked.x[0] == marked.x[2] == dots[0].cost.intensity
+    assert marked.y[2] == pytest.approx(dots[0].cost.intensity * t4.bandwidth_bytes_per_s)
+    assert "33,554,432 FLOP / 33,570,816 B = 1.00 FLOP per byte" in marked.hovertemplate[0]
 
 
 @pytest.mark.parametrize("n_roofs", [0, 4])
@@ -272,6 +275,23 @@ def test_a_group_that_does_not_divide_the_column_is_refused_or_falls_back(
         choose(app, 2, group="64")
     )
     assert sent(app, "stage")["group"] == "32"
+    linked = open_page("weight_sweep", weights="int4", matrix="down", group_size="64")
+    assert "Group size 64 does not divide 352: using 32." in status(linked)
+    assert sent(linked, "stage")["group"] == "32"
+
+
+def test_without_model_files_the_page_says_so_and_does_not_hang(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object) -> None:
+        raise CheckpointError(Path("model.safetensors"), "is missing")
+
+    app = open_page("weight_sweep")
+    monkeypatch.setattr("pages.ui.sweep_stage.sweep_payload", missing)
+    before = sent(app, "carrier")["key"]
+    choose(app, 1, matrix="k")
+    assert "model.safetensors is missing" in status(app)
+    assert sent(app, "carrier")["key"] == before
 
 
 def test_the_roofline_takes_own_figures_and_keeps_the_last_good_ones(open_page: OpenPage) -> None:
