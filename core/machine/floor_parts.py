@@ -10,7 +10,8 @@ def floor_parts(
 ) -> tuple[Part, ...]:
     """Split a latency by bytes over the measured bandwidth; what is left over is the rest.
 
-    A step that beats the floor read from a cache: its reads then share the time it took.
+    A step faster than the floor (a cache, or reads that were disturbed) has no rest: its bytes
+    share the time it took.
 
     Raises: ValueError unless the latency and the bandwidth are above 0.
 
@@ -30,7 +31,7 @@ def floor_parts(
     kv_s = scale * kv_bytes / bandwidth_bytes_per_s
     how = "bytes at the bandwidth measured beside the steps"
     if scale < 1:
-        how = "the step's time by bytes: it beats the memory, so its reads come from a cache"
+        how = "the step's time by bytes: it was faster than the reads beside it"
     rest_s = max(0.0, itl_s - weights_s - kv_s)
     return (
         Part("weight reads", weights_s, "modelled", how),

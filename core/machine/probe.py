@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
+from core.machine.caches import stays_in_cache
 from core.machine.device import MIN_PROBE_BYTES
 from core.machine.records import DeviceInfo, ProbeResult
 from core.machine.stats import percentile, spread
@@ -146,17 +147,6 @@ class ReadProbe:
             torch.cuda.empty_cache()
         elif self.device.kind == "mps":
             torch.mps.empty_cache()
-
-
-def stays_in_cache(n_bytes: int, last_level_cache_bytes: int | None) -> bool | None:
-    """Whether data read over and over may stay in the cache: fewer bytes than two caches.
-
-    >>> stays_in_cache(10**6, 2**25), stays_in_cache(10**9, 2**25), stays_in_cache(1, None)
-    (True, False, None)
-    """
-    if last_level_cache_bytes is None:
-        return None
-    return n_bytes < 2 * last_level_cache_bytes
 
 
 def _checked_bytes(device: DeviceInfo, n_bytes: int | None) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from core.machine.bench import DecodeRunner
+from core.machine.caches import stays_in_cache
 from core.machine.conditions import conditions
 from core.machine.decomposition import decompose, waterfall
 from core.machine.device import available_memory_bytes, find_device
@@ -22,7 +23,7 @@ from core.machine.jsonable import to_plain
 from core.machine.load import LoadMeter
 from core.machine.prefill import time_prefill
 from core.machine.prepare import Preparation
-from core.machine.probe import MIN_RUNS, ReadProbe, stays_in_cache
+from core.machine.probe import MIN_RUNS, ReadProbe
 from core.machine.records import (
     Bar,
     DecodePoint,

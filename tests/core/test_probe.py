@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from core.machine.caches import stays_in_cache
 from core.machine.device import DeviceInfo, cpu_device
-from core.machine.probe import MIN_RUNS, ReadProbe, probe_bytes, stays_in_cache
+from core.machine.probe import MIN_RUNS, ReadProbe, probe_bytes
 from core.machine.timing import DeviceClock
 
 SIXTEEN_MB = 16 * 2**20
