@@ -37,7 +37,7 @@ def _step(step: StepProof) -> dict[str, Any]:
 def _title(step: StepProof) -> str:
     if not step.ok:
         return "Not the same as without a cache"
-    return "Identical without a cache" if step.identical else "Same as without a cache"
+    return "Same as without a cache: identical" if step.identical else "Same as without a cache"
 
 
 def _details(step: StepProof) -> list[str]:

@@ -85,14 +85,15 @@ def _submit() -> None:
 
 
 def _examples() -> None:
-    with st.popover("Examples", key="onr_examples"):
+    with st.popover("Examples", key="onr_examples"), st.container(width=520, gap="xxsmall"):
         for position, example in enumerate(EXAMPLES):
             st.button(
                 example.name,
                 key=f"example_{position}",
                 on_click=_use_example,
                 args=(position,),
-                width="stretch",
+                type="tertiary",
+                icon=":material/arrow_forward:",
             )
             st.caption(example.watch)
 
@@ -127,8 +128,10 @@ def _pickers() -> None:
 
 def _sampling(chosen: RunSettings) -> None:
     with st.popover(f"Sampling: {chosen.sampling_label}", key="onr_sampling"):
-        st.number_input("Decode steps", 1, MAX_STEPS, step=1, **_kept("steps"))
-        st.slider(
+        left, right = st.container(width=480).columns(2, gap="medium")
+        left.number_input("Decode steps", 1, MAX_STEPS, step=1, **_kept("steps"))
+        right.number_input("Seed", 0, MAX_SEED, step=1, **_kept("seed"))
+        left.slider(
             "Temperature",
             0.0,
             MAX_TEMPERATURE,
@@ -136,11 +139,10 @@ def _sampling(chosen: RunSettings) -> None:
             **_kept("temperature"),
             help="0 is greedy: the likeliest token, always, and no filter below applies.",
         )
-        st.number_input("Seed", 0, MAX_SEED, step=1, **_kept("seed"))
-        st.number_input(
+        right.number_input(
             "Top-k", min_value=0, step=1, **_kept("top_k"), help="0 is off. Applied first."
         )
-        st.slider(
+        left.slider(
             "Top-p",
             0.01,
             1.0,
@@ -148,8 +150,8 @@ def _sampling(chosen: RunSettings) -> None:
             **_kept("top_p"),
             help="1 is off. Applied second; the token that crosses the line is kept.",
         )
-        st.slider("Min-p", 0.0, 1.0, step=0.01, **_kept("min_p"), help="0 is off. Applied last.")
-        st.selectbox("Precision", DTYPES, **_kept("dtype"))
+        right.slider("Min-p", 0.0, 1.0, step=0.01, **_kept("min_p"), help="0 is off. Applied last.")
+        left.selectbox("Precision", DTYPES, **_kept("dtype"))
 
 
 def same_order_switch() -> None:
