@@ -17,8 +17,6 @@ scaffold.code_that_ran(
     "how a step is costed",
     ("core.cost.planner", "plan"),
     ("core.cost.kv", "layer_bytes_per_token"),
-    ("core.cost.weights", "read_formula"),
-    ("core.cost.formula", "evaluate"),
 )
 scaffold.what_this_is_not(
     "A floor, not a forecast: launches, all-reduces, queueing, sampling and the prefill come on "

@@ -4,6 +4,8 @@ import { el, segmented, setAttr, setText } from "./dom.mjs"
 import { readTheme, sizeCanvas } from "./draw.mjs"
 import { LinePainter } from "./linechart.mjs"
 import { CanvasPen } from "./pen.mjs"
+import { SizeSliders } from "./sizes.mjs"
+import { storeGet, storeSubscribe } from "./store.mjs"
 import { pictureMenu } from "./takeaway.mjs"
 
 const SAVED_CHART = { width: 1040, height: 560 }
@@ -44,12 +46,17 @@ class CurvesStage {
     const { signal } = this.control
     /** @type {any} */
     this.data = {}
+    this.plan = ""
+    /** @type {((name: string, value: any) => void)|null} */
+    this.send = null
+    this.reports = 0
     /** @type {Record<string, string>} what the viewer chose here; the server need not know */
     this.chosen = { view: "", scale: "" }
     /** @type {number|null} */
     this.hover = null
     this.raf = 0
     this.build(parent, signal)
+    storeSubscribe((key) => key === this.plan && this.load(), signal)
     document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
     const watcher = new MutationObserver(() => this.retheme())
     watcher.observe(document.documentElement, { attributes: true, attributeFilter: ["class", "style", "data-theme"] })
@@ -61,6 +68,8 @@ class CurvesStage {
   /** @param {any} parent @param {AbortSignal} signal */
   build(parent, signal) {
     this.root = parent.querySelector("[data-onr='stage']") ?? parent.appendChild(el("div", { "data-onr": "stage" }))
+    const sizes = el("div", { class: "onr-sizes" })
+    this.sizes = new SizeSliders(sizes, (wish) => this.send?.("sizes", { ...wish, n: ++this.reports }))
     this.views = el("div", { class: "onr-views" })
     this.scales = segmented("Scale", Object.entries(SCALE_LABELS), (value) => this.choose("scale", value))
     this.tools = el("div", { class: "onr-extras" }, this.views, this.scales.host)
@@ -74,24 +83,39 @@ class CurvesStage {
     this.words = el("ul", { class: "onr-words", role: "status", "aria-live": "polite" })
     this.panel = el("aside", { class: "onr-panel", "aria-label": "Numbers" }, this.big, this.tiles)
     this.body = el("div", { class: "onr-body" }, this.panel, el("div", { class: "onr-middle" }, this.tools, this.picture), this.stack)
-    this.root.replaceChildren(el("div", { class: "onr-stage" }, this.body, this.words))
+    this.formulas = el("div", { class: "onr-formula-list" })
+    this.folded = /** @type {HTMLDetailsElement} */ (
+      el("details", { class: "onr-formulas" }, el("summary", {}, "Formulas, as they were evaluated"), this.formulas)
+    )
+    this.folded.addEventListener("toggle", () => this.showFormulas(), { signal })
+    this.notes = el("p", { class: "onr-note" })
+    this.root.replaceChildren(el("div", { class: "onr-stage" }, sizes, this.body, this.words, this.folded, this.notes))
     this.canvas.addEventListener("pointermove", (event) => this.point(event), { signal })
     this.canvas.addEventListener("pointerleave", () => this.look(null), { signal })
   }
 
-  /** Streamlit calls this for each change of data or theme. @param {any} component */
-  update({ data }) {
-    this.data = data ?? {}
-    this.root.classList.toggle("onr-lecture", Boolean(this.data.lecture))
-    setAttr(this.root, "data-kind", this.data.kind ?? "")
-    this.showViews()
-    this.showNumbers()
-    this.retheme(true)
+  /** Streamlit calls this for each change of theme; the plan itself comes through the store. @param {any} component */
+  update({ data, setStateValue }) {
+    this.plan = data?.plan ?? ""
+    this.send = setStateValue ?? null
+    this.load()
+    this.retheme()
   }
 
-  retheme(always = false) {
+  /** Take the plan that the store has; one on its way leaves the old picture standing. */
+  load() {
+    this.data = storeGet(this.plan) ?? this.data
+    this.root.classList.toggle("onr-lecture", Boolean(this.data.lecture))
+    setAttr(this.root, "data-kind", this.data.kind ?? "")
+    this.sizes.receive(this.data.sizes ?? [])
+    this.showViews()
+    this.showNumbers()
+    if (this.theme) this.refresh()
+  }
+
+  retheme() {
     const theme = readTheme(this.root)
-    if (!always && theme.key === this.theme?.key) return
+    if (theme.key === this.theme?.key) return
     const style = getComputedStyle(this.root)
     for (const name of CHART_COLORS) theme[name] = style.getPropertyValue(`--onr-${name}`).trim()
     this.theme = theme
@@ -131,11 +155,13 @@ class CurvesStage {
     this.scales.show(scale)
     this.scales.host.hidden = scales.length < 2
     setAttr(this.canvas, "aria-label", [this.data.title, ...(this.data.words ?? [])].join(" "))
-    this.schedule()
+    this.paint() // at once: waiting for a frame would cost one
   }
 
   showNumbers() {
-    const { big, tiles = [], words = [], stack = [] } = this.data
+    const { big, tiles = [], words = [], stack = [], notes = [] } = this.data
+    setText(this.notes, notes.join(" "))
+    this.showFormulas()
     this.big.replaceChildren(...(big ? [
       el("div", { class: "onr-big-label" }, big.label, el("span", { class: "onr-kind" }, big.kind)),
       el("div", { class: "onr-big-value" }, big.value), el("div", { class: "onr-beside" }, big.beside)] : []))
@@ -148,6 +174,13 @@ class CurvesStage {
       this.words.replaceChildren(...words.map((/** @type {string} */ text) => el("li", {}, text)))
     }
     this.showStack(stack)
+  }
+
+  /** Every figure in names and in numbers, once somebody wants to see it. */
+  showFormulas() {
+    if (!this.folded.open) return
+    this.formulas.replaceChildren(...(this.data.formulas ?? []).map((/** @type {string[]} */ [named, numbers]) =>
+      el("p", {}, el("code", {}, named), el("code", {}, `= ${numbers}`))))
   }
 
   /** Where one step's time goes, as one bar. @param {any[]} stack */
@@ -184,7 +217,7 @@ class CurvesStage {
     pen.erase(0, 0, width, height)
     this.lay = this.painter.layout({ width, height })
     this.painter.paint(pen, this.lay, this.hover)
-    setAttr(this.root, "data-painted", String(this.data.serial ?? ""))
+    setAttr(this.root, "data-painted", `${this.data.title} @ ${this.painter.chart.cursor?.x ?? ""}`)
   }
 
   /** @param {PointerEvent} event */

@@ -12,7 +12,8 @@ from typing import Literal
 
 from core.cost import checks, kv
 from core.cost.dtypes import NumberFormat
-from core.cost.formula import Formula, Number, evaluate
+from core.cost.fast_formula import compiled
+from core.cost.formula import Formula, Number
 from core.cost.planner import PlanResult
 from core.cost.spec import ModelSpec
 
@@ -84,15 +85,15 @@ def growth_curve(
     (536870912, 536870912)
     """
     places = tuple(checks.context(context) for context in contexts)
-    held = kv.total_formula(model, 1, batch, dtype)
-    allocated = kv.allocated_formula(model, 1, batch, dtype, block_size)
-    read = kv.read_formula(model, 1, batch, dtype)
-    return GrowthCurve(
-        places,
-        tuple(_whole(held, context=place) for place in places),
-        tuple(_whole(allocated, context=place) for place in places),
-        tuple(_whole(read, context=place) for place in places),
+    formulas = (
+        kv.total_formula(model, 1, batch, dtype),
+        kv.allocated_formula(model, 1, batch, dtype, block_size),
+        kv.read_formula(model, 1, batch, dtype),
     )
+    held, allocated, read = (
+        tuple(int(at(context=place)) for place in places) for at in map(_Varied, formulas)
+    )
+    return GrowthCurve(places, held, allocated, read)
 
 
 def floor_curve(result: PlanResult, axis: Axis, places: Sequence[int]) -> FloorCurve:
@@ -104,7 +105,8 @@ def floor_curve(result: PlanResult, axis: Axis, places: Sequence[int]) -> FloorC
         raise ValueError("the floor needs a model with known widths and an accelerator")
     check = checks.context if axis == "context" else checks.batch
     whole = tuple(check(place) for place in places)
-    points = [_floor_at(result, {axis: place}) for place in whole]
+    floor = _Floor(result)
+    points = [floor.at(**{axis: place}) for place in whole]
     columns = list(zip(*points, strict=True))
     return FloorCurve(axis, whole, *columns)
 
@@ -135,9 +137,11 @@ def arithmetic_batch(result: PlanResult, most: int = checks.MAX_BATCH) -> int | 
     Each further request adds cache reads as well as FLOPs, so this may never happen.
     """
 
+    floor = _Floor(result)
+
     def binds(batch: int) -> bool:
-        point = floor_curve(result, "batch", (batch,))
-        return point.compute_s[0] > point.weights_s[0] + point.kv_s[0]
+        _, weights_s, kv_s, compute_s, *_ = floor.at(batch=batch)
+        return compute_s > weights_s + kv_s
 
     if not binds(most):
         return None
@@ -148,34 +152,49 @@ def arithmetic_batch(result: PlanResult, most: int = checks.MAX_BATCH) -> int | 
     return high
 
 
-def _floor_at(result: PlanResult, place: dict[str, int]) -> tuple[float, ...]:
-    """Floor, weights, cache with state, arithmetic, rates and intensity at one place."""
-    ask, formulas = result.request, result.formulas
-    batch = place.get("batch", ask.batch)
-    context = place.get("context", ask.context)
-    n = ask.n_devices
-    numbers = dict(formulas["itl_floor_s"].variables)
-    sharded = kv.read_formula(ask.model, context, batch, ask.kv_dtype, shards=n)
-    numbers |= {
-        "weight_bytes": _at(formulas["weight_bytes_read_per_step"], batch=batch),
-        "kv_bytes": sharded.value,
-        "flops": _at(formulas["flops_per_step"], batch=batch, context=context),
-    }
-    if "state_bytes" in numbers:
-        numbers["state_bytes"] = _at(formulas["state_bytes_total"], batch=batch)
-    floor = float(evaluate(formulas["itl_floor_s"].expression, numbers))
-    bandwidth = numbers["bandwidth_bytes_per_s"]
-    weights_s = numbers["weight_bytes"] / n / bandwidth
-    kv_s = (numbers["kv_bytes"] + 2 * numbers.get("state_bytes", 0) / n) / bandwidth
-    compute_s = numbers["flops"] / n / numbers["flops_per_s"]
-    moved = (weights_s + kv_s) * bandwidth * n
-    return floor, weights_s, kv_s, compute_s, 1 / floor, batch / floor, numbers["flops"] / moved
+class _Varied:
+    """A formula with some of its variables changed, if it has them."""
+
+    def __init__(self, formula: Formula) -> None:
+        self._variables = dict(formula.variables)
+        self._function = compiled(formula.expression, self._variables)
+
+    def __call__(self, **changed: Number) -> Number:
+        known = {name: value for name, value in changed.items() if name in self._variables}
+        return self._function({**self._variables, **known})
 
 
-def _at(formula: Formula, **changed: int) -> Number:
-    known = {name: value for name, value in changed.items() if name in formula.variables}
-    return evaluate(formula.expression, {**formula.variables, **known})
+class _Floor:
+    """The floor of a plan's step with its context or its batch changed."""
 
+    def __init__(self, result: PlanResult) -> None:
+        ask, formulas = result.request, result.formulas
+        self._ask = ask
+        self._given = dict(formulas["itl_floor_s"].variables)
+        self._floor = _Varied(formulas["itl_floor_s"])
+        self._weights = _Varied(formulas["weight_bytes_read_per_step"])
+        self._flops = _Varied(formulas["flops_per_step"])
+        state = formulas["state_bytes_total"] if "state_bytes" in self._given else None
+        self._state = None if state is None else _Varied(state)
+        self._kv = _Varied(
+            kv.read_formula(ask.model, ask.context, ask.batch, ask.kv_dtype, ask.n_devices)
+        )
 
-def _whole(formula: Formula, **changed: int) -> int:
-    return int(_at(formula, **changed))
+    def at(self, context: int | None = None, batch: int | None = None) -> tuple[float, ...]:
+        """Floor, weights, cache with state, arithmetic, both rates and intensity at one place."""
+        batch = self._ask.batch if batch is None else batch
+        place = {"batch": batch, "context": self._ask.context if context is None else context}
+        n, bandwidth = self._ask.n_devices, self._given["bandwidth_bytes_per_s"]
+        weight_bytes, flops = self._weights(**place), self._flops(**place)
+        state = 0 if self._state is None else self._state(**place)
+        kv_bytes = self._kv(**place)
+        floor = float(
+            self._floor(
+                weight_bytes=weight_bytes, kv_bytes=kv_bytes, flops=flops, state_bytes=state
+            )
+        )
+        weights_s = weight_bytes / n / bandwidth
+        kv_s = (kv_bytes + 2 * state / n) / bandwidth
+        compute_s = flops / n / self._given["flops_per_s"]
+        moved = (weights_s + kv_s) * bandwidth * n
+        return floor, weights_s, kv_s, compute_s, 1 / floor, batch / floor, flops / moved

@@ -6,7 +6,7 @@ and given back. Two pages share the choices, so a model chosen on one is there o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -73,7 +73,7 @@ def begin(slug: str) -> None:
     st.session_state[_PAGE] = slug
     for key in DEFAULTS:
         kept(key)
-        for name in (key, f"{key}_slider", f"{key}_text"):
+        for name in (key, f"{key}_text"):
             if name in st.session_state:
                 del st.session_state[name]
 
@@ -149,50 +149,38 @@ def number_of(text: str) -> int | float | str:
     return text
 
 
-def size_input(
-    key: str, label: str, options: Sequence[int], check: Callable[[object], int], unit: str
-) -> None:
-    """Draw a slider with a field for exact values; a bad value is named and the last one stays."""
-    slider, field = f"{key}_slider", f"{key}_text"
-    value = int(kept(key))
-    st.session_state.setdefault(slider, _nearest(value, options))
-    st.session_state.setdefault(field, f"{value:,d}")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.select_slider(
-            label, options, key=slider, format_func=lambda n: f"{n:,d}",
-            on_change=_from_slider, args=(key,),
-        )  # fmt: skip
-        st.text_input(
-            f"{label}, exactly", key=field, label_visibility="collapsed", width=132,
-            on_change=_from_field, args=(key, options, check),
-            help=f"Any whole number of {unit}.", autocomplete="off",
-        )  # fmt: skip
+def size(name: str, label: str, top: int) -> dict[str, Any]:
+    """Return a size slider as the stage draws it; an exactly typed value is one more place."""
+    value = int(kept(f"plan_{name}"))
+    places = sorted({*sizes(top), value})
+    texts = [f"{place:,d}" for place in places]
+    return {"name": name, "label": label, "places": places, "texts": texts, "value": value}
 
 
-def _from_slider(key: str) -> None:
-    value = st.session_state[f"{key}_slider"]
-    put(key, value)
-    st.session_state[f"{key}_text"] = f"{value:,d}"
-    problems().pop(key, None)
+def exact_field(key: str, label: str, check: Callable[[object], int]) -> None:
+    """Draw a field for an exact size; a bad value is named and the last one stays."""
+    st.text_input(
+        label, key=f"{key}_text", placeholder="any whole number", autocomplete="off",
+        on_change=_from_field, args=(key, check),
+    )  # fmt: skip
 
 
-def _from_field(key: str, options: Sequence[int], check: Callable[[object], int]) -> None:
+def _from_field(key: str, check: Callable[[object], int]) -> None:
+    typed = st.session_state[f"{key}_text"]
+    if not typed.strip():
+        problems().pop(key, None)
+        return
     try:
-        value = check(number_of(st.session_state[f"{key}_text"]))
+        value = check(number_of(typed))
     except ValueError as error:
         problems()[key] = f"{error}. The last value, {int(kept(key)):,d}, stays."
         return
     problems().pop(key, None)
     put(key, value)
-    st.session_state[f"{key}_text"] = f"{value:,d}"
-    st.session_state[f"{key}_slider"] = _nearest(value, options)
+    st.session_state[f"{key}_text"] = ""
 
 
 def problems() -> dict[str, str]:
     """What was typed and could not be used, by the choice it was meant for."""
     found: dict[str, str] = st.session_state.setdefault(_PROBLEMS, {})
     return found
-
-
-def _nearest(value: int, options: Sequence[int]) -> int:
-    return min(options, key=lambda option: abs(option - value))

@@ -8,7 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import assets
+from pages.ui import assets, choices, components
+
+Check = Callable[[object], int]
+_SEEN = "_plan_seen"
 
 
 @cache
@@ -21,9 +24,42 @@ def _component() -> Callable[..., Any]:
     )
 
 
-def curves_stage(data: Mapping[str, Any], *, key: str) -> None:
-    """Mount the chart; views and scales are switched in the browser, without the server."""
-    _component()(key=key, data=dict(data))
+def send_plan(page: str, plan: Mapping[str, Any]) -> None:
+    """Send what the stage of ``page`` shows: small, so that a slider repaints at once."""
+    components.carrier(f"plan:{page}", plan, slot=f"plan_{page}")
+
+
+def curves_stage(page: str) -> None:
+    """Mount the chart of ``page``; views and scales are switched in the browser alone.
+
+    Its script would travel again with every change of its data, so its data never change.
+    """
+    _component()(key=_key(page), data={"plan": f"plan:{page}"}, on_sizes_change=_nothing)
+
+
+def take_sizes(page: str, sizes: Mapping[str, Check]) -> None:
+    """Take over what the sliders of ``page`` report; call it before the plan is made.
+
+    ``sizes`` are the choices that they set, by name, each with its check. Reports are numbered,
+    so an old one never undoes what was typed since.
+    """
+    seen: dict[str, Any] = st.session_state.setdefault(_SEEN, {})
+    found = st.session_state.get(_key(page))
+    reported = None if found is None else found.get("sizes")
+    if reported == seen.get(page):
+        return
+    seen[page] = reported
+    for name in sizes.keys() & (reported or {}).keys():
+        choices.put(f"plan_{name}", sizes[name](reported[name]))
+        choices.problems().pop(f"plan_{name}", None)
+
+
+def _key(page: str) -> str:
+    return f"{page}_curves"
+
+
+def _nothing() -> None:
+    """A change reruns the fragment by itself; naming a callback declares the state."""
 
 
 def line(

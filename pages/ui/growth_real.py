@@ -10,7 +10,7 @@ from core.cost.curves import windows
 from core.cost.planner import PlanResult, plan
 from pages.ui import choices, plan_inputs, plan_words, state, units
 from pages.ui.config_input import config_popover, show_config_problem
-from pages.ui.curves_stage import curves_stage, tile
+from pages.ui.curves_stage import curves_stage, send_plan, take_sizes, tile
 from pages.ui.growth_chart import growth_chart
 
 
@@ -23,18 +23,25 @@ def real_models() -> None:
         st.selectbox("Cache precision", choices.CACHE_FORMATS, key=choices.seed("plan_cache"),
                      width=190)  # fmt: skip
         plan_inputs.accelerator_select()
-        with st.popover("Memory", key="onr_plan_memory"):
-            plan_inputs.memory_inputs()
+        with st.popover("More", key="onr_plan_more"):
+            plan_inputs.exact_and_memory_inputs()
         config_popover()
         st.toggle("Compare head counts", key=choices.seed("plan_compare"), help=(
             "The same model with one K/V head per query head (multi-head) and with one for all "
             "(multi-query)."
         ))  # fmt: skip
-    plan_inputs.size_inputs()
     show_config_problem()
+    plan_inputs.size_problems()
+    _picture()
+
+
+@st.fragment
+def _picture() -> None:
+    """Draw the chart with its sliders alone, so that a slider waits for nothing else."""
+    take_sizes("growth", plan_inputs.SIZES)
     result = plan(plan_inputs.plan_request())
-    curves_stage(growth_data(result, compare=choices.kept("plan_compare")), key="growth_curves")
-    plan_words.about_the_model(result)
+    send_plan("growth", growth_data(result, compare=choices.kept("plan_compare")))
+    curves_stage("growth")
 
 
 def growth_data(result: PlanResult, *, compare: bool) -> dict[str, Any]:
@@ -44,6 +51,7 @@ def growth_data(result: PlanResult, *, compare: bool) -> dict[str, Any]:
         "kind": "growth",
         "title": f"K/V cache of {ask.model.name}, {plan_words.requests(ask.batch)}",
         "lecture": state.lecture(),
+        "sizes": plan_inputs.sizes(),
         "charts": [growth_chart(result, compare=compare)],
         "big": {
             "label": "One more token adds",
@@ -56,6 +64,8 @@ def growth_data(result: PlanResult, *, compare: bool) -> dict[str, Any]:
         },
         "tiles": _tiles(result),
         "words": plan_words.crossings(result),
+        "formulas": plan_words.formulas_of(result),
+        "notes": plan_words.notes_of(result),
     }
 
 

@@ -45,8 +45,10 @@ def accelerator_select() -> None:
     )
 
 
-def memory_inputs() -> None:
-    """Draw block size and reserve, for a popover."""
+def exact_and_memory_inputs() -> None:
+    """Draw exact sizes, block size and reserve, for a popover."""
+    choices.exact_field("plan_context", "Context, exactly", checks.context)
+    choices.exact_field("plan_batch", "Requests, exactly", checks.batch)
     st.select_slider(
         "Tokens in a block", [1, 8, 16, 32, 64, 128, 256], key=choices.seed("plan_block")
     )
@@ -60,13 +62,18 @@ def memory_inputs() -> None:
     )
 
 
-def size_inputs() -> None:
-    """Draw the sliders for context and requests, and what was typed and could not be used."""
-    left, right = st.columns(2, gap="medium")
-    with left:
-        contexts = choices.sizes(choices.MAX_CONTEXT)
-        choices.size_input("plan_context", "Context, tokens", contexts, checks.context, "tokens")
-    with right:
-        batches = choices.sizes(choices.MAX_BATCH)
-        choices.size_input("plan_batch", "Requests at once", batches, checks.batch, "requests")
+SIZES = {"context": checks.context, "batch": checks.batch}
+"""The sizes that a stage's sliders set, with their checks."""
+
+
+def sizes() -> list[dict[str, Any]]:
+    """Return the sliders for context and requests."""
+    return [
+        choices.size("context", "Context, tokens", choices.MAX_CONTEXT),
+        choices.size("batch", "Requests at once", choices.MAX_BATCH),
+    ]
+
+
+def size_problems() -> None:
+    """Draw what was typed and could not be used."""
     scaffold.findings(tuple(choices.problems().values()))

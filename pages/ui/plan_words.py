@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from core.cost.catalog import unverified_fields
@@ -12,7 +10,6 @@ from core.cost.planner import PlanResult
 from core.cost.spec import ModelSpec
 from pages.ui import assets, choices, units
 from pages.ui.growth_chart import one_request, room_for_cache, without_blocks
-from pages.ui.text import literal_html
 
 
 def layers_in_words(model: ModelSpec) -> str:
@@ -109,35 +106,25 @@ def requests(n: int) -> str:
     return "1 request" if n == 1 else f"{n:,d} requests"
 
 
-def about_the_model(result: PlanResult) -> None:
-    """Draw the formulas in names and numbers, where the config is from, what was not checked."""
-    with st.expander("Formulas, as they were evaluated", icon=":material/function:"):
-        st.code(formulas_text(result), language=None, wrap_lines=True)
+def formulas_of(result: PlanResult) -> list[list[str]]:
+    """Return each formula in names, and in the numbers that were put in with what came out."""
+    return [
+        [formula.symbolic, f"{formula.text} {formula.unit}".rstrip()]
+        for formula in result.formulas.values()
+    ]
+
+
+def notes_of(result: PlanResult) -> list[str]:
+    """Say where the config is from, what was not checked, and what was assumed."""
     model = result.request.model
     notes = [f"Source: {model.source}."] if model.source else []
     if choices.kept("plan_model") != choices.OWN_LABEL and not unverified_fields(model.name):
         notes.append("Every field was checked against a published file.")
     if windows(model):
         notes.append("“Held” keeps only the window; “allocated” reserves the full length.")
-    remarks((*notes, *result.notes))
-
-
-def formulas_text(result: PlanResult) -> str:
-    """Return each formula in names, and beneath it in the numbers that were put in."""
-    rows = []
-    for formula in result.formulas.values():
-        unit = f" {formula.unit}" if formula.unit else ""
-        rows.append(f"{formula.symbolic}\n    = {formula.text}{unit}")
-    return "\n".join(rows)
+    return list(dict.fromkeys((*notes, *result.notes)))
 
 
 def style() -> None:
     """Draw the style of what stands outside the stage."""
     st.html(f"<style>{assets.read('css/plan.css')}</style>")
-
-
-def remarks(sentences: Sequence[str]) -> None:
-    """Draw small print, each sentence once and literally."""
-    if sentences:
-        text = " ".join(dict.fromkeys(sentences))
-        st.html(f'<p class="onr-limits">{literal_html(text)}</p>')

@@ -26,7 +26,7 @@ def planner_charts(result: PlanResult) -> list[dict[str, Any]]:
     also = (ask.context, *windows(ask.model), *_even(top_context))
     over_context = floor_curve(result, "context", octaves(1, top_context, also))
     return [
-        _floor_chart(result, over_batch, "batch", "Step time over requests"),
+        _floor_chart(result, over_batch, "batch", "over requests"),
         _floor_chart(result, over_context, "context", "over context"),
         _rates_chart(result, over_batch),
         _roofline_chart(result, over_batch),

@@ -6,13 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from core.cost.catalog import find_accelerator
 from core.cost.energy import FLOP_PJ, IDLE_POWER, memory_constant
 from core.cost.overhead import OverheadFit, fit_for
 from core.cost.planner import PlanRequest, PlanResult, plan
 from pages.ui import choices, plan_inputs, plan_words, state, units
 from pages.ui.config_input import config_popover, show_config_problem
-from pages.ui.curves_stage import curves_stage, tile
+from pages.ui.curves_stage import curves_stage, send_plan, take_sizes, tile
 from pages.ui.planner_chart import planner_charts
 
 DEVICES = [1, 2, 4, 8, 16, 32, 64]
@@ -27,11 +26,17 @@ BINDING = {"weights": "weights", "kv": "K and V", "arithmetic": "arithmetic"}
 def planner() -> None:
     """Draw the planner; its widgets rerun nothing but itself."""
     _controls()
-    plan_inputs.size_inputs()
     show_config_problem()
-    result = plan(planner_request())
-    curves_stage(planner_data(result), key="planner_curves")
-    _after(result)
+    plan_inputs.size_problems()
+    _picture()
+
+
+@st.fragment
+def _picture() -> None:
+    """Draw the chart with its sliders alone, so that a slider waits for nothing else."""
+    take_sizes("planner", plan_inputs.SIZES)
+    send_plan("planner", planner_data(plan(planner_request())))
+    curves_stage("planner")
 
 
 def planner_request() -> PlanRequest:
@@ -59,7 +64,7 @@ def _controls() -> None:
 
 def _more() -> None:
     with st.popover("More", key="onr_plan_more"):
-        plan_inputs.memory_inputs()
+        plan_inputs.exact_and_memory_inputs()
         st.number_input(
             "Price per device and hour, any currency",
             0.0,
@@ -88,8 +93,11 @@ def planner_data(result: PlanResult) -> dict[str, Any]:
         "title": f"{ask.model.name} on {machine}, {plan_words.requests(ask.batch)} of "
         f"{ask.context:,d} tokens",
         "lecture": state.lecture(),
+        "sizes": plan_inputs.sizes(),
         "tiles": planner_tiles(result),
         "words": planner_words(result),
+        "formulas": plan_words.formulas_of(result),
+        "notes": [*plan_words.notes_of(result), *machine_notes(result)],
     }
     if result.itl_floor_s is None:
         return data | {
@@ -246,14 +254,10 @@ def _realistic_words(result: PlanResult) -> str:
     )
 
 
-def _after(result: PlanResult) -> None:
-    plan_words.about_the_model(result)
-    plan_words.remarks(machine_notes(result))
-
-
 def machine_notes(result: PlanResult) -> list[str]:
     """Say where the accelerator's figures and the energy constants are from."""
-    machine = find_accelerator(choices.kept("plan_accelerator"))
+    machine = result.request.accelerator
+    assert machine is not None
     notes = [
         f"{machine.name}: {units.byte_rate(machine.bandwidth_bytes_per_s)}, "
         f"{units.flop_rate(machine.flops_per_s)} dense at 16 bit; source {machine.source}; "

@@ -18,24 +18,32 @@ _COLORS = {16: "var(--onr-cached)", 8: "var(--onr-new)", 4: "var(--onr-weights)"
 
 
 def against_the_world() -> None:
-    """Draw the share of nominal bandwidth that measurements reach, by device and precision."""
-    st.subheader("Against the world", anchor="world")
+    """Draw the share of nominal bandwidth that measurements reach, by device and precision.
+
+    One element with native folds: every element of a page is looked at again when a slider moves.
+    """
     rows = comparisons()
     best = max(rows, key=lambda row: row.ratio)
-    st.markdown(
-        f"{len(rows)} published measurements, each beside our floor at nominal bandwidth. "
-        f"None beats it; the nearest reaches {units.percent(best.ratio)} of it. "
-        "The smaller the weights, the more the fixed cost of a step shows."
+    claim = (
+        f"{len(rows)} published measurements, each beside our floor at nominal bandwidth. None "
+        f"beats it; the nearest reaches {units.percent(best.ratio)} of it. The smaller the "
+        "weights, the more the fixed cost of a step shows."
     )
-    st.html(ratio_picture())
-    with st.expander("Every measurement beside its floor", icon=":material/table_rows:"):
-        st.html(measurement_table(rows))
-    with st.expander("The overhead they show, fitted per device", icon=":material/straighten:"):
-        st.markdown(
-            "Least squares on relative errors for step time = t0 + bytes / bandwidth. The error "
-            "is that of predicting each measurement from the others of its device."
-        )
-        st.html(fit_table(overhead_fits()))
+    how = (
+        "Least squares on relative errors for step time = t0 + bytes / bandwidth. The error is "
+        "that of predicting each measurement from the others of its device."
+    )
+    overheads = f"<p>{how}</p>{fit_table(overhead_fits())}"
+    st.html(
+        f'<h2 class="onr-world-title" id="world">Against the world</h2><p>{literal_html(claim)}</p>'
+        f"{ratio_picture()}"
+        f"{_fold('Every measurement beside its floor', measurement_table(rows))}"
+        f"{_fold('The overhead they show, fitted per device', overheads)}"
+    )
+
+
+def _fold(title: str, inside: str) -> str:
+    return f'<details class="onr-fold"><summary>{literal_html(title)}</summary>{inside}</details>'
 
 
 def bits_of(dtype: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.cost.catalog import accelerator_names, find_accelerator, find_model, model_names
 from core.cost.config_text import ConfigError
+from core.cost.formula import evaluate
 from core.cost.overhead import comparisons
 from core.cost.planner import PlanRequest, plan
 from pages.ui import choices, hub, plan_words, planner_view, world_panel
@@ -25,12 +27,11 @@ H100 = find_accelerator("H100 SXM 80GB")
 
 
 def stage_data(app: AppTest) -> dict[str, Any]:
-    """What the stage of curves was given."""
-    for element in app.get("bidi_component"):
-        if element.proto.component_name == "onr.curves":
-            found: dict[str, Any] = json.loads(element.proto.json)
-            return found
-    raise AssertionError("no curves on the page")
+    """What the stage of curves finds in the browser's store."""
+    sent = [json.loads(element.proto.json) for element in app.get("bidi_component")]
+    names = [data["plan"] for data in sent if "plan" in data]
+    found: dict[str, Any] = next(d["payload"] for d in sent if d.get("key") == names[0])
+    return found
 
 
 def tile(data: dict[str, Any], name: str) -> str:
@@ -65,9 +66,8 @@ def test_the_big_number_is_the_floor_of_the_plan(planner: AppTest) -> None:
     assert [chart["id"] for chart in data["charts"]] == ["batch", "context", "rates", "roofline"]
 
 
-def test_a_slider_moves_the_plan_and_the_field_beside_it(planner: AppTest) -> None:
-    planner.select_slider(key="plan_batch_slider").set_value(16).run()
-    assert planner.text_input(key="plan_batch_text").value == "16"
+def test_a_slider_moves_the_plan(planner: AppTest) -> None:
+    slide(planner, batch=16)
     result = plan(PlanRequest(find_model("Llama 3.1 8B"), 8192, 16, H100))
     assert tile(stage_data(planner), "total") == f"{result.tokens_per_s_total:,.0f}"
 
@@ -76,11 +76,21 @@ def test_a_slider_moves_the_plan_and_the_field_beside_it(planner: AppTest) -> No
 def test_an_exact_context_may_be_typed(planner: AppTest, typed: str) -> None:
     write(planner, "plan_context_text", typed)
     assert stage_data(planner)["charts"][1]["cursor"]["x"] == 131072
-    assert planner.select_slider(key="plan_context_slider").value == 131072
+    assert stage_data(planner)["sizes"][0]["value"] == 131072
+    assert planner.text_input(key="plan_context_text").value == ""
+
+
+def test_a_typed_value_between_the_places_of_the_slider_becomes_one(planner: AppTest) -> None:
+    write(planner, "plan_batch_text", "37")
+    batch = stage_data(planner)["sizes"][1]
+    assert batch["value"] == 37
+    assert batch["texts"][batch["places"].index(37)] == "37"
+    slide(planner, batch=48)
+    assert stage_data(planner)["charts"][0]["cursor"]["x"] == 48
 
 
 @pytest.mark.parametrize("key", ["plan_context", "plan_batch"])
-@pytest.mark.parametrize("typed", ["0", "-3", "2.5", "1e12", "", "many", "٣", "nan", "inf"])
+@pytest.mark.parametrize("typed", ["0", "-3", "2.5", "1e12", "many", "٣", "nan", "inf"])
 def test_a_bad_size_is_named_and_the_last_picture_stays(
     planner: AppTest, key: str, typed: str
 ) -> None:
@@ -92,6 +102,13 @@ def test_a_bad_size_is_named_and_the_last_picture_stays(
     assert "must be a whole number from 1 to" in said[0]
     write(planner, f"{key}_text", "32")
     assert not [text for text in shown_html(planner) if "onr-finding" in text]
+
+
+def test_an_old_report_of_a_slider_does_not_undo_what_was_typed(planner: AppTest) -> None:
+    slide(planner, batch=48)
+    write(planner, "plan_batch_text", "5")
+    planner.run()
+    assert stage_data(planner)["sizes"][1]["value"] == 5
 
 
 def test_choices_are_shared_by_both_pages_and_survive_a_page_change(planner: AppTest) -> None:
@@ -120,11 +137,22 @@ def test_more_devices_weights_and_a_price(planner: AppTest) -> None:
     assert float(tile(data, "cost").replace(",", "")) == pytest.approx(
         result.cost_per_million_tokens, rel=0.01
     )
-    assert any("all-reduces" in text for text in shown_html(planner))
+    assert any("all-reduces" in note for note in data["notes"])
 
 
 CONFIG = json.dumps({"num_hidden_layers": 8, "hidden_size": 512, "num_attention_heads": 8,
                      "torch_dtype": "float16"})  # fmt: skip
+
+
+_REPORTS = count(1)
+
+
+def slide(app: AppTest, **sizes: int) -> AppTest:
+    """What the browser reports when a slider of the stage is moved."""
+    app.session_state["planner_curves"] = {"sizes": {**sizes, "n": next(_REPORTS)}}
+    app.run()
+    assert not app.exception, app.exception
+    return app
 
 
 def paste(app: AppTest, text: str) -> AppTest:
@@ -306,12 +334,16 @@ def test_no_measurement_beats_the_floor_and_all_are_listed() -> None:
     assert world_panel.ratio_picture().count("left:") == len(rows) + 5
 
 
-def test_each_formula_is_shown_as_it_was_evaluated() -> None:
-    result = plan(PlanRequest(find_model("gpt-oss-20b"), 4096, 8, H100, price_per_hour=2.0))
-    text = plan_words.formulas_text(result)
+def test_each_formula_is_shown_as_it_was_evaluated(planner: AppTest) -> None:
+    choose(planner, "plan_model", "gpt-oss-20b")
+    shown = {row[0].split(" = ")[0]: row for row in stage_data(planner)["formulas"]}
+    result = plan(PlanRequest(find_model("gpt-oss-20b"), 8192, 1, H100))
+    assert set(shown) == set(result.formulas)
     for name, formula in result.formulas.items():
-        assert f"{name} = {formula.expression}" in text
-        assert formula.text in text
+        named, numbers = shown[name]
+        assert named == f"{name} = {formula.expression}"
+        assert numbers.startswith(formula.text)
+        assert evaluate(numbers.split(" = ")[0], {}) == pytest.approx(formula.value, rel=1e-9)
 
 
 def test_pages_never_import_torch() -> None:
