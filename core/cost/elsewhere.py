@@ -33,7 +33,7 @@ PHONE = AcceleratorSpec(
     memory_bytes=8_000_000_000,
     kind="phone",
     memory_type="LPDDR5X",
-    source="arithmetic: 8 B x 8533 MT/s, the fastest LPDDR5X on 64 lines",
+    source="8 B x 8533 MT/s",
     verified="no",
     note="2 TFLOP/s is an assumption of the order of magnitude",
 )
@@ -47,8 +47,8 @@ def usual_devices() -> tuple[tuple[str, AcceleratorSpec], ...]:
     [68, 90, 1008, 3350]
     """
     return (
-        ("Phone (LPDDR5X-8533, 64 lines)", PHONE),
-        ("Laptop or desktop (DDR5-5600, two channels)", find_accelerator("Desktop DDR5-5600 x2ch")),
+        ("Phone (LPDDR5X-8533, 64 bit)", PHONE),
+        ("Laptop or desktop (DDR5-5600)", find_accelerator("Desktop DDR5-5600 x2ch")),
         ("RTX 4090", find_accelerator("RTX 4090")),
         ("H100 SXM", find_accelerator("H100 SXM 80GB")),
     )
