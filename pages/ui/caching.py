@@ -7,6 +7,7 @@ run, with its own KV cache and random numbers.
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from pages.ui.shelf import ModelShelf
 
 if TYPE_CHECKING:
     from core.decode.trace import Run
+    from core.machine.device_list import DeviceList
+    from core.machine.queue import MeasureService
 
 WARM_UP_S = float(os.environ.get("ONE_NEW_ROW_WARM_UP_S", "1.5"))
 """Seconds after the first page until torch is loaded in the background."""
@@ -51,9 +54,34 @@ def recorded_default() -> RunTrace:
     return trace
 
 
+@st.cache_resource(show_spinner=False)
+def measurements() -> MeasureService:
+    """The queue of measurements of this host: one at a time, whoever asks.
+
+    Raises: ValueError if a limit in the environment cannot be read
+    """
+    from core.machine.queue import MeasureService
+
+    return MeasureService()
+
+
+@st.cache_resource(show_spinner=False)
+def devices() -> DeviceList:
+    """The devices of this host, being asked for in the background."""
+    from core.machine.device_list import DeviceList
+
+    found = DeviceList()
+    found.start()
+    return found
+
+
 @dataclass
 class SessionRun:
-    """A session's run: the live decoder if there is one, what it did, what it sends."""
+    """A session's run: the live decoder if there is one, what it did, what it sends.
+
+    A rerun may start while the script that it replaces is still on its way to its end, so two
+    threads can meet here: whatever computes holds the lock.
+    """
 
     identity: tuple[object, ...]
     limit: int
@@ -61,6 +89,7 @@ class SessionRun:
     run: Run | None = None
     _payload: dict[str, Any] | None = field(default=None, repr=False)
     _proofs: dict[bool, dict[str, Any]] = field(default_factory=dict, repr=False)
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     @property
     def key(self) -> str:
@@ -76,11 +105,12 @@ class SessionRun:
 
     def payload(self) -> dict[str, Any]:
         """What the browser draws, made once per extension."""
-        if self._payload is None:
-            self._payload = run_payload(self.trace, self.limit)
-            if self.run is not None:
-                self._payload["mask_check"] = {"sentence": self._mask_sentence()}
-        return self._payload
+        with self._lock:
+            if self._payload is None:
+                self._payload = run_payload(self.trace, self.limit)
+                if self.run is not None:
+                    self._payload["mask_check"] = {"sentence": self._mask_sentence()}
+            return self._payload
 
     def _mask_sentence(self) -> str:
         """Check the causal mask on this run now: the prefill, and the newest decode row."""
@@ -94,27 +124,31 @@ class SessionRun:
 
     def extend(self, n_steps: int) -> None:
         """Compute steps up to ``n_steps``, as far as the limit and the run allow."""
-        missing = min(n_steps, self.limit) - self.trace.n_steps
-        if self.run is None or missing <= 0 or not self.can_go_on:
-            return
-        self._renew(self.run.extend(missing))
+        with self._lock:
+            missing = min(n_steps, self.limit) - self.trace.n_steps
+            if self.run is not None and missing > 0 and self.can_go_on:
+                self.trace = self.run.extend(missing)
+                self._payload, self._proofs = None, {}
 
     def proof(self, *, same_order: bool) -> dict[str, Any]:
         """The proof of every step, computed once per extension and order of summation.
 
         Raises: CheckpointError if the model cannot be loaded
         """
-        if same_order not in self._proofs:
-            from core.decode.proof import prove_run
+        from core.decode.proof import prove_run
 
-            model = models().get(self.trace.dtype)
-            self._proofs[same_order] = proof_payload(
-                prove_run(model, self.trace, same_order=same_order)
-            )
-        return self._proofs[same_order]
+        with self._lock:
+            if same_order not in self._proofs:
+                model = models().get(self.trace.dtype)
+                proof = prove_run(model, self.trace, same_order=same_order)
+                self._proofs[same_order] = proof_payload(proof)
+            return self._proofs[same_order]
 
-    def _renew(self, trace: RunTrace) -> None:
-        self.trace, self._payload, self._proofs = trace, None, {}
+    def set_limit(self, limit: int) -> None:
+        """Change how many steps the run may take; it says so when it stops."""
+        with self._lock:
+            if limit != self.limit:
+                self.limit, self._payload = limit, None
 
 
 def prepare() -> None:
@@ -135,8 +169,7 @@ def session_run(settings: RunSettings, n_steps: int = 0) -> SessionRun:
     found: SessionRun | None = st.session_state.get(_RUN)
     fits = found is not None and found.identity == identity
     if fits and found is not None and found.trace.n_steps <= settings.steps:
-        if found.limit != settings.steps:
-            found.limit, found._payload = settings.steps, None
+        found.set_limit(settings.steps)
         if found.run is None and (found.trace.n_steps < wanted or models().is_ready("float32")):
             found = _start(settings, identity, max(wanted, found.trace.n_steps))
         found.extend(wanted)
@@ -165,7 +198,7 @@ def run_with_head_off(base: SessionRun, layer: int, head: int) -> SessionRun:
     found: SessionRun | None = st.session_state.get(_OTHER)
     if found is None or found.identity != identity or found.trace.n_steps > base.limit:
         found = _new_run(base, identity, layer, head)
-    found.limit = base.limit
+    found.set_limit(base.limit)
     found.extend(base.trace.n_steps)
     st.session_state[_OTHER] = found
     return found
