@@ -42,7 +42,8 @@ class SavedSweep {
 
   /** @param {any} pen @param {any} lay @param {number} step @param {number} ms */
   paintMoving(pen, lay, step, ms) {
-    this.painter.paint(pen, lay, step, ms, ms)
+    this.painter.paintStill(pen, lay)
+    this.painter.paintMoving(pen, lay, progressAt(step, ms, ms, this.painter.sweep.dIn))
   }
 }
 
@@ -66,7 +67,7 @@ class SweepStage {
     this.cursor = null
     this.build(parent, signal)
     storeSubscribe((key) => key === this.data.sweep && this.load(), signal)
-    document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
+    document.fonts?.addEventListener("loadingdone", () => this.repaint(), { signal })
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.retheme(), { signal })
   }
 
@@ -76,10 +77,12 @@ class SweepStage {
     this.waiting = el("p", { class: "onr-waiting", role: "status" }, "Waiting for the weights…")
     const bar = el("div", { class: "onr-controls", role: "group", "aria-label": "What is swept" })
     const panel = el("div", { class: "onr-sweep-panel" })
-    this.canvas = /** @type {HTMLCanvasElement} */ (el("canvas", { "aria-hidden": "true" }))
+    const canvas = () => /** @type {HTMLCanvasElement} */ (el("canvas", { "aria-hidden": "true" }))
+    ;[this.still, this.moving] = [canvas(), canvas()]
+    this.stillKey = /** @type {any} */ (null)
     this.tip = el("div", { class: "onr-tip", hidden: true })
     this.live = el("p", { class: "onr-sr", role: "status", "aria-live": "polite", "data-onr": "cell" })
-    this.picture = el("div", { class: "onr-sweep-picture", tabindex: "0", role: "group", "data-onr-arrows": "" }, this.canvas, this.tip, this.live)
+    this.picture = el("div", { class: "onr-sweep-picture", tabindex: "0", role: "group", "data-onr-arrows": "" }, this.still, this.moving, this.tip, this.live)
     this.foot = el("div", { class: "onr-foot" })
     this.stage = el("div", { class: "onr-stage", hidden: true }, bar, panel, this.picture, this.foot)
     this.root.replaceChildren(this.waiting, this.stage)
@@ -146,6 +149,13 @@ class SweepStage {
     for (const name of ["weights", "weights-text"]) theme[name] = style.getPropertyValue(`--c-${name}`).trim()
     this.theme = theme
     if (this.sweep) this.refresh()
+  }
+
+  /** A font has come: what was written with another one is written again. */
+  repaint() {
+    this.stillKey = null
+    this.retheme()
+    this.transport.schedule()
   }
 
   /** Take what the store has; weights on their way leave the old picture standing. */
@@ -226,17 +236,33 @@ class SweepStage {
   paint(step, ms) {
     const { clientWidth: width, clientHeight: height } = this.picture
     if (!this.sweep || this.stage.hidden || width < 40) return
-    const dpr = devicePixelRatio || 1
-    sizeCanvas(this.canvas, width, height, dpr)
-    const pen = new CanvasPen(/** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d")), dpr)
-    pen.erase(0, 0, width, height)
     this.lay = this.painter.layout(width, height)
-    const stepMs = this.stepMs()
-    this.painter.paint(pen, this.lay, step, ms, stepMs)
+    this.paintStill(width, height)
+    const pen = this.penOf(this.moving, width, height)
+    pen.erase(0, 0, width, height)
+    const now = progressAt(step, ms, this.stepMs(), this.sweep.dIn)
+    this.painter.paintMoving(pen, this.lay, now)
     if (this.cursor) this.painter.paintCursor(pen, this.lay, this.cursor)
-    this.panel.paint(this.sweep, this.view(), progressAt(step, ms, stepMs, this.sweep.dIn))
+    this.panel.paint(this.sweep, this.view(), now)
     setAttr(this.root, "data-column", String(step))
     this.showTip()
+  }
+
+  /** The canvas below, which is painted only for another view or size. @param {number} width @param {number} height */
+  paintStill(width, height) {
+    const key = [width, height, devicePixelRatio || 1].join("|")
+    if (this.stillKey?.painter === this.painter && this.stillKey.key === key) return
+    this.stillKey = { painter: this.painter, key }
+    const pen = this.penOf(this.still, width, height)
+    pen.erase(0, 0, width, height)
+    this.painter.paintStill(pen, this.lay)
+  }
+
+  /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
+  penOf(canvas, width, height) {
+    const dpr = devicePixelRatio || 1
+    sizeCanvas(canvas, width, height, dpr)
+    return new CanvasPen(/** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")), dpr)
   }
 
   /** @param {MouseEvent} event */

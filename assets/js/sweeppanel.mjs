@@ -57,7 +57,7 @@ export class SweepPanel {
     const apart = Math.abs(ideal - c.perWeightByte) > 0.005 * ideal && c.bytes > 0
     this.set("ratio", c.bytes ? ratioText(c.perWeightByte) : "–",
       c.bytes ? `${ratioText(c.perByte)} with activations` : "")
-    setText(this.ideal, apart ? `ideal ${ratioText(ideal)}` : "")
+    setText(this.ideal, apart ? `ideal ${Number.isInteger(ideal) ? wholeText(ideal) : ratioText(ideal)}` : "")
     this.set("outputs", `${wholeText(now.columns)} of ${wholeText(sweep.dOut)}`,
       `in ${wholeText(c.activationsIn * width)} B, out ${wholeText(c.activationsOut * width)} B`)
     this.compare(sweep, { dtype, rows }, now.columns === sweep.dOut && !now.moving)

@@ -5,7 +5,7 @@
  */
 import { colorRamp, mixColor, parseColor, rampColor } from "./draw.mjs"
 import { paintRamp } from "./paint.mjs"
-import { textWidth } from "./pen.mjs"
+import { CanvasPen, textWidth } from "./pen.mjs"
 import { termsAt } from "./sweepclock.mjs"
 import { signedText } from "./sweepdata.mjs"
 
@@ -93,8 +93,8 @@ export class SweepPainter {
     this.quiet = ramps(theme.ground, 0.34)
     this.lit = ramps(orange, 0.66)
     this.plain = ramps(theme.ground, 0.85)
-    /** @type {Record<string, HTMLCanvasElement>} */
-    this.bitmaps = {}
+    /** @type {Record<string, { key: string, canvas: HTMLCanvasElement }>} */
+    this.grids = {}
   }
 
   /** @param {number} width @param {number} height */
@@ -103,37 +103,82 @@ export class SweepPainter {
     return sweepLayout({ width, height, type: this.theme.type, cellsIn, cellsOut, dOut, rows: this.view.rows })
   }
 
-  /** @param {any} pen @param {SweepLayout} lay @param {number} step @param {number} ms @param {number} stepMs */
-  paint(pen, lay, step, ms, stepMs) {
-    const now = progressAt(step, ms, stepMs, this.sweep.dIn)
+  /** What no step changes: x, W unread, room for the outputs, words. @param {any} pen @param {SweepLayout} lay */
+  paintStill(pen, lay) {
+    const { cellsIn, cellsOut, xLevels } = this.sweep
     this.paintLabels(pen, lay)
-    this.paintRows(pen, lay)
-    this.paintWeights(pen, lay, now)
-    this.paintOutputs(pen, lay, now)
-    if (step > 0) this.paintColumn(pen, lay, now)
-    if (step > 0) this.paintSum(pen, lay, now)
+    // x lies on its side: its numbers face the rows of W that they meet.
+    this.grid(pen, "x", xLevels.subarray(0, this.drawnRows * cellsIn), this.plain, lay.x, this.drawnRows, cellsIn, lay.x.width, true)
+    this.grid(pen, "quiet", this.precision.gridLevels, this.quiet, this.weightBox(lay), cellsOut, cellsIn, lay.w.width)
+    pen.rect(lay.out.x, lay.out.y, lay.out.width, lay.out.height, this.theme.soft)
+    for (const box of [lay.x, lay.w, lay.out]) pen.box(box.x - 1, box.y - 1, box.width + 2, box.height + 2, this.theme.line, 1)
   }
 
-  /** A grid of levels in a box, by rectangles or from a bitmap.
+  /** What a step has read and made. @param {any} pen @param {SweepLayout} lay @param {ReturnType<typeof progressAt>} now */
+  paintMoving(pen, lay, now) {
+    const { cellsIn, cellsOut } = this.sweep
+    const edge = now.columns * lay.columnWidth
+    const out = { ...this.weightBox(lay), y: lay.out.y, height: lay.out.height }
+    const made = this.precision.outLevels.subarray(0, this.drawnRows * cellsOut)
+    this.grid(pen, "lit", this.precision.gridLevels, this.lit, this.weightBox(lay), cellsOut, cellsIn, edge)
+    this.grid(pen, "out", made, this.plain, out, cellsOut, this.drawnRows, edge)
+    if (now.column < 0) return
+    this.paintColumn(pen, lay, now)
+    this.paintSum(pen, lay, now)
+  }
+
+  /** The place of all cells; the last one may stand for fewer columns and reach beyond W. @param {SweepLayout} lay */
+  weightBox(lay) {
+    return { ...lay.w, width: this.sweep.cellsOut * this.sweep.payload.blocks.along_out * lay.columnWidth }
+  }
+
+  /** A grid of levels in a box, as far as `seen`: from a canvas made once, or by rectangles.
    * @param {any} pen @param {string} name @param {Int8Array} levels @param {string[][]} ramps
    * @param {{ x: number, y: number, width: number, height: number }} box @param {number} columns @param {number} rows
-   * @param {boolean} turned levels lie column after column */
-  grid(pen, name, levels, ramps, box, columns, rows, turned = false) {
+   * @param {number} seen width from the left @param {boolean} turned levels lie column after column */
+  grid(pen, name, levels, ramps, box, columns, rows, seen, turned = false) {
+    if (seen <= 0) return
     const color = (/** @type {number} */ row, /** @type {number} */ column) => {
       const level = levels[turned ? column * rows + row : row * columns + column]
       return rampColor(level < 0 ? ramps[0] : ramps[1], Math.abs(level) / FULL_LEVEL)
     }
     const [cw, ch] = [box.width / columns, box.height / rows]
-    if (!pen.context) {
-      for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) pen.rect(box.x + c * cw, box.y + r * ch, cw, ch, color(r, c))
-    } else {
-      this.bitmaps[name] ??= levelBitmap(columns, rows, color)
-      pen.context.imageSmoothingEnabled = Math.min(cw, ch) < 1
-      pen.context.drawImage(this.bitmaps[name], box.x, box.y, box.width, box.height)
+    if (pen.context) {
+      const made = this.made(name, box, pen.dpr, columns, rows, color)
+      const width = Math.min(made.width, Math.max(1, Math.round(seen * pen.dpr)))
+      pen.context.drawImage(made, 0, 0, width, made.height, box.x, box.y, width / pen.dpr, box.height)
+      return
     }
+    pen.clip(box.x, box.y, seen, box.height)
+    for (let r = 0; r < rows; r++) for (let c = 0; c * cw < seen; c++) pen.rect(box.x + c * cw, box.y + r * ch, cw, ch, color(r, c))
+    this.linesApart(pen, box.x, box.y, box, columns, rows)
+    pen.unclip()
+  }
+
+  /** The same grid on a canvas of its own in device pixels, made once for a size.
+   * @param {string} name @param {{ width: number, height: number }} box @param {number} dpr
+   * @param {number} columns @param {number} rows @param {(row: number, column: number) => string} color */
+  made(name, box, dpr, columns, rows, color) {
+    const key = `${box.width}|${box.height}|${dpr}`
+    if (this.grids[name]?.key === key) return this.grids[name].canvas
+    const canvas = document.createElement("canvas")
+    canvas.width = Math.max(1, Math.round(box.width * dpr))
+    canvas.height = Math.max(1, Math.round(box.height * dpr))
+    const pen = new CanvasPen(/** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")), dpr)
+    pen.context.imageSmoothingEnabled = Math.min(box.width / columns, box.height / rows) < 1
+    pen.context.drawImage(levelBitmap(columns, rows, color), 0, 0, box.width, box.height)
+    this.linesApart(pen, 0, 0, box, columns, rows)
+    this.grids[name] = { key, canvas }
+    return canvas
+  }
+
+  /** Lines of ground between cells that are large enough.
+   * @param {any} pen @param {number} x @param {number} y @param {{ width: number, height: number }} box @param {number} columns @param {number} rows */
+  linesApart(pen, x, y, box, columns, rows) {
+    const [cw, ch] = [box.width / columns, box.height / rows]
     const line = this.theme.ground
-    if (cw >= APART) for (let c = 1; c < columns; c++) pen.rect(box.x + c * cw - 0.5, box.y, 1, box.height, line)
-    if (ch >= APART) for (let r = 1; r < rows; r++) pen.rect(box.x, box.y + r * ch - 0.5, box.width, 1, line)
+    if (cw >= APART) for (let c = 1; c < columns; c++) pen.rect(x + c * cw - 0.5, y, 1, box.height, line)
+    if (ch >= APART) for (let r = 1; r < rows; r++) pen.rect(x, y + r * ch - 0.5, box.width, 1, line)
   }
 
   /** @param {any} pen @param {SweepLayout} lay */
@@ -173,45 +218,6 @@ export class SweepPainter {
     paintRamp(pen, [...this.plain[0]].reverse(), x, y - h / 2, bar, h, theme.line)
     paintRamp(pen, this.plain[1], x + bar, y - h / 2, bar, h, theme.line)
     pen.text(high, x + 2 * bar + 6, y, style)
-  }
-
-  /** x lies on its side: its numbers face the rows of W that they meet. @param {any} pen @param {SweepLayout} lay */
-  paintRows(pen, lay) {
-    const { cellsIn, xLevels } = this.sweep
-    this.grid(pen, "x", xLevels.subarray(0, this.drawnRows * cellsIn), this.plain, lay.x, this.drawnRows, cellsIn, true)
-    pen.box(lay.x.x - 1, lay.x.y - 1, lay.x.width + 2, lay.x.height + 2, this.theme.line, 1)
-  }
-
-  /** @param {any} pen @param {SweepLayout} lay @param {ReturnType<typeof progressAt>} now */
-  paintWeights(pen, lay, now) {
-    const { cellsIn, cellsOut } = this.sweep
-    const box = { ...lay.w, width: (cellsOut * this.sweep.payload.blocks.along_out) * lay.columnWidth }
-    const edge = now.columns * lay.columnWidth
-    const levels = this.precision.gridLevels
-    const part = (/** @type {string} */ name, /** @type {string[][]} */ ramps, /** @type {number} */ from, /** @type {number} */ to) => {
-      if (to <= from) return
-      pen.clip(lay.w.x + from, lay.w.y, to - from, lay.w.height)
-      this.grid(pen, name, levels, ramps, box, cellsOut, cellsIn)
-      pen.unclip()
-    }
-    part("lit", this.lit, 0, edge)
-    part("quiet", this.quiet, edge, lay.w.width)
-    pen.box(lay.w.x - 1, lay.w.y - 1, lay.w.width + 2, lay.w.height + 2, this.theme.line, 1)
-  }
-
-  /** @param {any} pen @param {SweepLayout} lay @param {ReturnType<typeof progressAt>} now */
-  paintOutputs(pen, lay, now) {
-    const { cellsOut } = this.sweep
-    pen.rect(lay.out.x, lay.out.y, lay.out.width, lay.out.height, this.theme.soft)
-    const edge = now.columns * lay.columnWidth
-    if (edge > 0) {
-      const box = { ...lay.out, width: cellsOut * this.sweep.payload.blocks.along_out * lay.columnWidth }
-      const levels = this.precision.outLevels.subarray(0, this.drawnRows * cellsOut)
-      pen.clip(lay.out.x, lay.out.y, edge, lay.out.height)
-      this.grid(pen, "out", levels, this.plain, box, cellsOut, this.drawnRows)
-      pen.unclip()
-    }
-    pen.box(lay.out.x - 1, lay.out.y - 1, lay.out.width + 2, lay.out.height + 2, this.theme.line, 1)
   }
 
   /** The orange column, and the term that is being read. @param {any} pen @param {SweepLayout} lay @param {ReturnType<typeof progressAt>} now */
