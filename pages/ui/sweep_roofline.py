@@ -16,6 +16,7 @@ from core.cost.spec import AcceleratorSpec
 from core.cost.sweep_roof import rows_to_ridge, without_activations
 from core.decode.records import RunTrace
 from core.decode.sweep_settings import PRESETS
+from pages.ui import caching
 from pages.ui.palette import Theme
 from pages.ui.roofline_chart import MAX_ROOFS, Dot, in_words, roofline_figure
 from pages.ui.sweep_stage import Sweep
@@ -58,10 +59,13 @@ def panel(sweep: Sweep, trace: RunTrace) -> None:
     """Draw the choice of roofs, the chart, and where the present sweep lies, in words."""
     for key, value in _DEFAULTS.items():
         st.session_state.setdefault(key, value)
+    host = measured_host()
+    offered = [*([] if host is None else [host.name]), *accelerator_names(), OWN]
+    st.session_state[CHOSEN] = [name for name in st.session_state[CHOSEN] if name in offered]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         chosen = st.multiselect(
             "Accelerators",
-            [*accelerator_names(), OWN],
+            offered,
             max_selections=MAX_ROOFS,
             key=CHOSEN,
             persist_state="session",
@@ -70,7 +74,8 @@ def panel(sweep: Sweep, trace: RunTrace) -> None:
         )
         with st.popover("Own figures"):
             problem = _own_figures()
-    roofs = [own_spec() if name == OWN else find_accelerator(name) for name in chosen]
+    own = {OWN: own_spec(), **({} if host is None else {host.name: host})}
+    roofs = [own[name] if name in own else find_accelerator(name) for name in chosen]
     if problem is not None and OWN in chosen:
         st.html(f'<p class="onr-finding" role="alert">{literal_html(problem)}</p>')
     roofs = roofs or [find_accelerator(name) for name in DEFAULT_ROOFS]
@@ -149,6 +154,17 @@ def sources(roofs: list[AcceleratorSpec]) -> list[str]:
 def weight_format(sweep: Sweep) -> NumberFormat:
     """Return the format of the weights that the page shows, its group size included."""
     return number_format(sweep.settings.weights, sweep.settings.group_size)
+
+
+def measured_host() -> AcceleratorSpec | None:
+    """Return this host's own roof, once something was measured on it."""
+    from core.machine.host_roof import host_roof
+
+    try:
+        kept = caching.measurements().results()
+    except ValueError:  # a limit of the measuring service that cannot be read; its page says so
+        return None
+    return host_roof([entry.result for entry in kept])
 
 
 def own_spec() -> AcceleratorSpec:

@@ -307,6 +307,22 @@ def test_the_roofline_takes_own_figures_and_keeps_the_last_good_ones(open_page: 
     assert not app.exception
 
 
+def test_this_host_is_offered_once_it_was_measured(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "This host, measured" not in open_page("weight_sweep").multiselect[0].options
+    roof = AcceleratorSpec("This host, measured", 10e9, 5e10, None, source="measured here")
+    monkeypatch.setattr("pages.ui.sweep_roofline.measured_host", lambda: roof)
+    app = open_page("weight_sweep", rows="64")
+    app.multiselect(key="sweep_roofs").set_value(["This host, measured"]).run()
+    assert "64.00 FLOP per byte is past the ridge of This host, measured at 5.00" in " ".join(
+        shown_html(app)
+    )
+    monkeypatch.setattr("pages.ui.sweep_roofline.measured_host", lambda: None)
+    app.run()
+    assert app.multiselect(key="sweep_roofs").value == []
+
+
 def test_unverified_figures_are_named(open_page: OpenPage) -> None:
     app = open_page("weight_sweep")
     app.multiselect(key="sweep_roofs").set_value(["T4"]).run()
