@@ -53,6 +53,7 @@ bench: $(VENV)/dev.stamp  ## speed as ratios measured in one run
 
 model: $(VENV)/dev.stamp  ## train the storyteller and its draft, resuming where it stopped
 	$(BIN)/python -m core.model.training
+	$(BIN)/python -m core.decode.record_default
 
 screenshots: $(VENV)/dev.stamp  ## draw the README's pictures of the app
 	scripts/install_chromium
