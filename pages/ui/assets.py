@@ -2,7 +2,8 @@
 
 A component's script runs from a blob address, which cannot import, so the modules it needs
 are concatenated: import lines go, ``export`` goes, and the entry function becomes the default
-export. Node imports the same files as they are, for their tests.
+export. Node imports the same files as they are, for their tests. Comments and indentation go
+too, because Streamlit sends the script again with every changed message of its component.
 """
 
 from __future__ import annotations
@@ -61,10 +62,41 @@ def script(entry: str, function: str | None = "mount") -> str:
                 f'js/{name}.mjs must import as `import {{ a }} from "./b.mjs"`, '
                 f"got {left[0].strip()!r}"
             )
-        parts.append(f"// {name}.mjs\n{_EXPORT.sub('', text).strip()}\n")
+        parts.append(f"// {name}.mjs\n{bare(_EXPORT.sub('', text), name)}\n")
     if function is not None:
         parts.append(f"export default {function}\n")
-    return "\n".join(parts)
+    return "".join(parts)
+
+
+def bare(source: str, name: str = "source") -> str:
+    """Return a script without indentation, empty lines, and comments that start a line.
+
+    A comment behind code stays, so strings, patterns and templates are never looked into.
+
+    >>> bare("/** Why. */\\nfunction f() {\\n  // how\\n  return '// kept' // kept\\n}\\n")
+    "function f() {\\nreturn '// kept' // kept\\n}"
+
+    Raises: ValueError if a template literal runs over several lines, or a comment never ends
+    """
+    lines: list[str] = []
+    inside = False
+    for full in source.splitlines():
+        line = full.strip()
+        while inside or line.startswith("/*"):
+            _, end, rest = line[0 if inside else 2 :].partition("*/")
+            inside, line = not end, rest.strip()
+            if inside:
+                break
+        if inside or not line or line.startswith("//"):
+            continue
+        if line.count("`") % 2:
+            raise ValueError(
+                f"js/{name}.mjs must keep a template literal on one line, got {line!r}"
+            )
+        lines.append(line)
+    if inside:
+        raise ValueError(f"js/{name}.mjs must end its last comment, got none")
+    return "\n".join(lines)
 
 
 def stage_styles(entry: str) -> str:

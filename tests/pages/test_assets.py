@@ -12,7 +12,8 @@ import pytest
 from pages.ui import assets
 
 ENTRIES = [("newrow", "mountNewRow"), ("store", "mountCarrier"), ("address", "mountAddress")]
-_NAME = re.compile(r"^(?:async\s+)?(?:function|class|const|let)\s+([\w$]+)", re.M)
+MODULES = sorted(path.stem for path in (assets.ASSETS / "js").glob("*.mjs"))
+_NAME = re.compile(r"^(?:export\s+)?(?:async\s+)?(?:function|class|const|let)\s+([\w$]+)", re.M)
 
 
 @pytest.mark.parametrize(("entry", "function"), ENTRIES)
@@ -32,7 +33,8 @@ def test_joined_script_has_one_default_export_and_no_import(entry: str, function
 
 @pytest.mark.parametrize("entry", ["newrow", "player"])
 def test_no_name_is_defined_twice(entry: str) -> None:
-    names = Counter(_NAME.findall(assets.script(entry, None)))
+    sources = [assets.read(f"js/{name}.mjs") for name in assets.modules(entry)]
+    names = Counter(name for source in sources for name in _NAME.findall(source))
     assert [name for name, times in names.items() if times > 1] == []
 
 
@@ -48,3 +50,40 @@ def test_another_form_of_import_is_refused(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(assets, "ASSETS", tmp_path)
     with pytest.raises(ValueError, match="must import as"):
         assets.script.__wrapped__("odd", None)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_is_valid_without_its_comments(name: str, tmp_path: Path) -> None:
+    script = tmp_path / f"{name}.mjs"
+    source = assets.read(f"js/{name}.mjs")
+    script.write_text(assets.bare(source, name), encoding="utf-8")
+    checked = subprocess.run(["node", "--check", script], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+    assert len(assets.bare(source, name)) < 0.9 * len(source)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'const a = "// kept /* kept */"',
+        "const b = /\\/\\/|\\/\\*/.test(a) // kept",
+        "const c = `http://${a}/*` /* kept */",
+    ],
+)
+def test_comment_marks_behind_code_stay(line: str) -> None:
+    assert assets.bare(f"{{\n  // gone\n  {line}\n}}") == f"{{\n{line}\n}}"
+
+
+def test_comments_that_start_a_line_go_and_code_behind_them_stays() -> None:
+    source = "/**\n * Why `so`.\n * // more\n */\n  /** @type {any} */ (a).b()\n/* x */ // y\n"
+    assert assets.bare(source) == "(a).b()"
+
+
+@pytest.mark.parametrize("source", ["const a = `one\n  two`", "/* never"])
+def test_what_cannot_be_stripped_is_refused(source: str) -> None:
+    with pytest.raises(ValueError, match=r"js/odd\.mjs must"):
+        assets.bare(source, "odd")
+
+
+def test_the_stage_script_stays_small() -> None:
+    assert len(assets.script("newrow", "mountNewRow")) < 95_000
