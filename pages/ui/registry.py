@@ -85,6 +85,14 @@ PAGES: tuple[Page, ...] = (
         group="Learn",
     ),
     Page(
+        slug="live",
+        title="Live latency",
+        label="Live",
+        question="How fast does this machine decode, and how close is that to its memory’s limit?",
+        answer="Every step reads all weights again. The dashed line is the fastest it could be.",
+        group="Machine",
+    ),
+    Page(
         slug="planner",
         title="Planner",
         label="Planner",

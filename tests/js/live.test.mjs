@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { LatencyPainter, latencyShare, liveLayout, seriesCorners, stackBoxes } from "../../assets/js/livechart.mjs"
+import { chosenChart } from "../../assets/js/livecurves.mjs"
 import { laneAt, tokensAt } from "../../assets/js/livefeel.mjs"
 import { WaterfallPainter, barAt, waterfallLayout } from "../../assets/js/livewaterfall.mjs"
 
@@ -134,4 +135,10 @@ test("operations lie in their lane, and the pointer finds even a hair-thin one",
   assert.equal(painter.hit(lay, lay.left + lay.chartWidth * 0.8, lay.top + lay.laneHeight + 5), null)
   assert.equal(barAt(data.bars, 0, 4.5, 0.1), null)
   assert.ok(waterfallLayout({ width: 300, height: 190, type: 14, labelWidth: 400, nLanes: 4 }).chartWidth >= 40)
+})
+
+test("the chart and the scale chosen are kept where they exist", () => {
+  const charts = [{ id: "latency", scales: { linear: {}, log: {} } }, { id: "fit", scales: { linear: {} } }]
+  assert.deepEqual(chosenChart(charts, { view: "fit", scale: "log" }), { chart: charts[1], scale: "linear" })
+  assert.deepEqual(chosenChart(charts, { view: "gone", scale: "log" }), { chart: charts[0], scale: "log" })
 })
