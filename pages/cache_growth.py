@@ -4,11 +4,10 @@ from pages.ui.registry import page, routed
 
 routed()
 
-from pages.ui import choices, growth_live, growth_real, runbar, runs, scaffold, stages  # noqa: E402
+from pages.ui import growth_live, growth_real, runbar, runs, scaffold, stages  # noqa: E402
 
 PAGE = page("cache_growth")
 
-choices.begin(PAGE.slug)
 stages.follow(PAGE.slug)
 settings = runbar.run_bar(picks_head=False)
 shown = runs.shown_run(settings, stages.steps_needed(PAGE.slug))
@@ -16,7 +15,7 @@ scaffold.heading(PAGE, shown.messages)
 if shown.run is not None:
     growth_live.stage(PAGE, shown.run, settings)
 scaffold.notes(shown.messages)
-growth_real.real_models()
+growth_real.real_models(PAGE.slug)
 scaffold.code_that_ran(
     "how the cache stores a token",
     ("core.model.kv_cache", "KVCache.append"),

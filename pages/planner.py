@@ -4,14 +4,15 @@ from pages.ui.registry import page, routed
 
 routed()
 
-from pages.ui import choices, plan_words, planner_view, scaffold, world_panel  # noqa: E402
+from pages.ui import plan_words, planner_view, scaffold, world_panel  # noqa: E402
 
 PAGE = page("planner")
 
-choices.begin(PAGE.slug)
 plan_words.style()
-scaffold.heading(PAGE, scaffold.dropped_messages())
-planner_view.planner()
+messages = scaffold.dropped_messages()
+scaffold.heading(PAGE, messages)
+planner_view.planner(PAGE.slug)
+scaffold.notes(messages)
 world_panel.against_the_world()
 scaffold.code_that_ran(
     "how a step is costed",
@@ -20,6 +21,6 @@ scaffold.code_that_ran(
 )
 scaffold.what_this_is_not(
     "A floor, not a forecast: launches, all-reduces, queueing, sampling and the prefill come on "
-    "top. No real step has been faster; good ones come within a factor of 1.1 to 2.",
+    "top. No published step has been faster; how much slower they are stands above.",
 )
 scaffold.way_on(PAGE)

@@ -1,5 +1,6 @@
 // @ts-check
 /** The stage of everything that is planned, not run: one chart, its numbers, what they say in words. */
+import { merged } from "./address.mjs"
 import { el, segmented, setAttr, setText } from "./dom.mjs"
 import { readTheme, sizeCanvas } from "./draw.mjs"
 import { LinePainter } from "./linechart.mjs"
@@ -107,10 +108,18 @@ class CurvesStage {
     this.data = storeGet(this.plan) ?? this.data
     this.root.classList.toggle("onr-lecture", Boolean(this.data.lecture))
     setAttr(this.root, "data-kind", this.data.kind ?? "")
+    this.follow(this.data.address)
     this.sizes.receive(this.data.sizes ?? [])
     this.showViews()
     this.showNumbers()
     if (this.theme) this.refresh()
+  }
+
+  /** The address names what is seen: a slider draws no page again that could do it. @param {any} address */
+  follow(address) {
+    if (!address || !this.send) return
+    const search = merged(location.search, address.wanted, address.names)
+    if (search !== location.search) history.replaceState(history.state, "", location.pathname + search + location.hash)
   }
 
   retheme() {

@@ -1,7 +1,7 @@
-"""What a reader plans with: model, accelerator, sizes and precisions, kept for the session.
+"""What a reader plans with: kept in the session's settings, so the address carries it too.
 
-A widget that is not drawn on a page loses its state; each choice is therefore kept beside it
-and given back. Two pages share the choices, so a model chosen on one is there on the other.
+Two pages share these choices. Their widgets have the keys that the run bar would give them,
+because the run bar reads every setting back from its widget.
 """
 
 from __future__ import annotations
@@ -13,86 +13,45 @@ import streamlit as st
 
 from core.cost.catalog import find_model, model_names
 from core.cost.spec import ModelSpec
+from pages.ui import runbar, state
+from pages.ui.plan_options import DEFAULT_MODEL, OWN_MODEL
+from pages.ui.settings import RunSettings, checked
 
-_KEPT = "_plan_kept"
-_PAGE = "_plan_page"
 _OWN = "_own_model"
 _PROBLEMS = "_plan_problems"
-OWN_LABEL = "Your config.json"
 MAX_CONTEXT = 1 << 20
 MAX_BATCH = 1 << 10
+"""Where the sliders end; exact values may be larger."""
 
-DEFAULTS: dict[str, Any] = {
-    "plan_model": "Llama 3.1 8B",
-    "plan_accelerator": "H100 SXM 80GB",
-    "plan_devices": 1,
-    "plan_context": 8192,
-    "plan_batch": 1,
-    "plan_weights": "as published",
-    "plan_cache": "16 bit",
-    "plan_block": 16,
-    "plan_reserve": 0.0,
-    "plan_price": 0.0,
-    "plan_static": 0.0,
-    "plan_compare": False,
-}
-
-CACHE_FORMATS: dict[str, str | None] = {
-    "16 bit": None,
-    "8 bit, scales (q8_0)": "q8_0",
-    "8 bit, fp8": "fp8",
-    "4 bit, scales (q4_0)": "q4_0",
-}
-WEIGHT_FORMATS: dict[str, str | None] = {
-    "as published": None,
-    "bfloat16": "bfloat16",
-    "fp8": "fp8",
-    "int8": "int8",
-    "int4, groups of 32": "int4",
-    "mxfp4": "mxfp4",
-    "q8_0": "q8_0",
-    "q4_0": "q4_0",
-}
+WIDGETS = (
+    "model", "accelerator", "devices", "weight_dtype", "kv_dtype", "block_size", "reserve_gb",
+    "price", "power", "compare",
+)  # fmt: skip
 
 
-def kept(key: str) -> Any:
-    """Return a choice as it stands, before or after its widget is drawn."""
-    if key in st.session_state:
-        st.session_state[_store()][key] = st.session_state[key]
-    return st.session_state[_store()].get(key, DEFAULTS.get(key))
+def collect() -> RunSettings:
+    """Give every widget its value, read what the reader chose, and return all settings."""
+    before = vars(state.settings())
+    for name in WIDGETS:
+        st.session_state.setdefault(state.widget_key(name), before[name])
+    if before["model"] == OWN_MODEL and own_model() is None:
+        put("model", DEFAULT_MODEL)
+        problems()["model"] = "This link was made with a config.json of somebody's own: bring it."
+    values = {
+        name: checked(name, st.session_state[state.widget_key(name)], before[name])
+        for name in WIDGETS
+    }
+    return state.change(**values)
 
 
-def begin(slug: str) -> None:
-    """Start page ``slug``: another page's widgets have the same keys but not the same values.
-
-    A widget that moves to another page would begin at its first option, so what it held is
-    kept and its key freed, to be given back when the widget is drawn.
-    """
-    if st.session_state.get(_PAGE) == slug:
-        return
-    st.session_state[_PAGE] = slug
-    for key in DEFAULTS:
-        kept(key)
-        for name in (key, f"{key}_text"):
-            if name in st.session_state:
-                del st.session_state[name]
+def key(name: str) -> dict[str, Any]:
+    """Return the key of a choice's widget, and that its value outlives a page without it."""
+    return {"key": state.widget_key(name), "persist_state": "session"}
 
 
-def seed(key: str) -> str:
-    """Give the widget of that key its kept value, and return the key."""
-    st.session_state.setdefault(key, kept(key))
-    return key
-
-
-def put(key: str, value: Any) -> None:
-    """Set a choice from a callback, before its widget is drawn."""
-    st.session_state[key] = value
-    st.session_state[_store()][key] = value
-
-
-def _store() -> str:
-    st.session_state.setdefault(_KEPT, {})
-    return _KEPT
+def put(name: str, value: Any) -> None:
+    """Set a choice, before its widget is drawn."""
+    runbar.choose(**{name: value})
 
 
 def own_model() -> ModelSpec | None:
@@ -104,18 +63,19 @@ def own_model() -> ModelSpec | None:
 def use_own_model(model: ModelSpec) -> None:
     """Take the reader's own model and choose it."""
     st.session_state[_OWN] = model
-    put("plan_model", OWN_LABEL)
+    problems().pop("model", None)
+    put("model", OWN_MODEL)
 
 
 def model_options() -> list[str]:
     """The names to choose from: the reader's own first, then the catalogue."""
-    return ([OWN_LABEL] if own_model() else []) + list(model_names())
+    return ([OWN_MODEL] if own_model() else []) + list(model_names())
 
 
 def chosen_model() -> ModelSpec:
     """The chosen model; the reader's own stays what it was after a file that cannot be read."""
-    name, own = kept("plan_model"), own_model()
-    return own if own is not None and name == OWN_LABEL else find_model(name)
+    name, own = state.settings().model, own_model()
+    return own if own is not None and name == OWN_MODEL else find_model(name)
 
 
 def sizes(top: int) -> list[int]:
@@ -130,6 +90,14 @@ def sizes(top: int) -> list[int]:
         found |= {power, power + power // 2}
         power *= 2
     return sorted(n for n in found if n <= top)
+
+
+def size(name: str, label: str, top: int) -> dict[str, Any]:
+    """Return a size slider as the stage draws it; an exactly typed value is one more place."""
+    value = int(getattr(state.settings(), name))
+    places = sorted({*sizes(top), value})
+    texts = [f"{place:,d}" for place in places]
+    return {"name": name, "label": label, "places": places, "texts": texts, "value": value}
 
 
 def number_of(text: str) -> int | float | str:
@@ -149,35 +117,27 @@ def number_of(text: str) -> int | float | str:
     return text
 
 
-def size(name: str, label: str, top: int) -> dict[str, Any]:
-    """Return a size slider as the stage draws it; an exactly typed value is one more place."""
-    value = int(kept(f"plan_{name}"))
-    places = sorted({*sizes(top), value})
-    texts = [f"{place:,d}" for place in places]
-    return {"name": name, "label": label, "places": places, "texts": texts, "value": value}
-
-
-def exact_field(key: str, label: str, check: Callable[[object], int]) -> None:
+def exact_field(name: str, label: str, check: Callable[[object], int]) -> None:
     """Draw a field for an exact size; a bad value is named and the last one stays."""
     st.text_input(
-        label, key=f"{key}_text", placeholder="any whole number", autocomplete="off",
-        on_change=_from_field, args=(key, check),
+        label, key=f"plan_{name}_text", placeholder="any whole number", autocomplete="off",
+        on_change=_from_field, args=(name, check),
     )  # fmt: skip
 
 
-def _from_field(key: str, check: Callable[[object], int]) -> None:
-    typed = st.session_state[f"{key}_text"]
+def _from_field(name: str, check: Callable[[object], int]) -> None:
+    typed = st.session_state[f"plan_{name}_text"]
+    problems().pop(name, None)
     if not typed.strip():
-        problems().pop(key, None)
         return
     try:
         value = check(number_of(typed))
     except ValueError as error:
-        problems()[key] = f"{error}. The last value, {int(kept(key)):,d}, stays."
+        last = getattr(state.settings(), name)
+        problems()[name] = f"{error}. The last value, {last:,d}, stays."
         return
-    problems().pop(key, None)
-    put(key, value)
-    st.session_state[f"{key}_text"] = ""
+    put(name, value)
+    st.session_state[f"plan_{name}_text"] = ""
 
 
 def problems() -> dict[str, str]:

@@ -24,9 +24,12 @@ def _component() -> Callable[..., Any]:
     )
 
 
-def send_plan(page: str, plan: Mapping[str, Any]) -> None:
-    """Send what the stage of ``page`` shows: small, so that a slider repaints at once."""
-    components.carrier(f"plan:{page}", plan, slot=f"plan_{page}")
+def send_plan(page: str, plan: Mapping[str, Any], address: Mapping[str, Any]) -> None:
+    """Send what the stage of ``page`` shows: small, so that a slider repaints at once.
+
+    The stage keeps the page's address equal to ``address``, since no page is drawn again.
+    """
+    components.carrier(f"plan:{page}", {**plan, "address": address}, slot=f"plan_{page}")
 
 
 def curves_stage(page: str) -> None:
@@ -50,8 +53,8 @@ def take_sizes(page: str, sizes: Mapping[str, Check]) -> None:
         return
     seen[page] = reported
     for name in sizes.keys() & (reported or {}).keys():
-        choices.put(f"plan_{name}", sizes[name](reported[name]))
-        choices.problems().pop(f"plan_{name}", None)
+        choices.put(name, sizes[name](reported[name]))
+        choices.problems().pop(name, None)
 
 
 def _key(page: str) -> str:

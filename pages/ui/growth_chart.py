@@ -29,7 +29,8 @@ def growth_chart(result: PlanResult, *, compare: bool) -> dict[str, Any]:
     end = _end(result)
     last = max(MAX_CONTEXT, end)
     crossings = [c for c in (result.cache_equals_weights_context, result.memory_full_context) if c]
-    also = (*windows(model), end, ask.context, *(math.floor(c) for c in crossings))
+    longest = result.max_context or 1
+    also = (*windows(model), end, ask.context, longest, *(math.floor(c) for c in crossings))
     places = octaves(1, last, also)
     curve = growth_curve(model, places, ask.batch, ask.kv_dtype, ask.block_size)
     lines = _lines(result, curve)
@@ -96,7 +97,7 @@ def _lines(result: PlanResult, curve: GrowthCurve) -> list[dict[str, Any]]:
     if any(a - h > slack for a, h in zip(curve.allocated_bytes, curve.held_bytes, strict=True)):
         allocated = curve.allocated_bytes
         found.append(
-            line("allocated", "allocated, full length", "limit-text", x, allocated,
+            line("allocated", "allocated, full length", "cached-text", x, allocated,
                  _texts(allocated), dash=[6, 4])
         )  # fmt: skip
     if result.state_bytes_total:
@@ -150,9 +151,29 @@ def _marks(result: PlanResult, curve: GrowthCurve) -> list[dict[str, Any]]:
     room = room_for_cache(result)
     if full is not None and room is not None:
         found.append({"x": full, "y": room, "label": "memory full", "color": "limit-text"})
+    return [*found, *_window_marks(result, curve), _here(result, curve)]
+
+
+def _window_marks(result: PlanResult, curve: GrowthCurve) -> list[dict[str, Any]]:
+    """Where a window is full and its layers stop growing; where full-length caches fill memory."""
+    held = dict(zip(curve.contexts, curve.held_bytes, strict=True))
+    allocated = dict(zip(curve.contexts, curve.allocated_bytes, strict=True))
+    found = [
+        {"x": window, "y": held[window], "label": f"window of {window:,d} full",
+         "color": "cached-text", "below": True}
+        for window in windows(result.request.model)
+        if window in held
+    ]  # fmt: skip
+    longest = result.max_context
+    if found and longest and longest in allocated:
+        found.append({"x": longest, "y": allocated[longest], "label": "memory full, full length",
+                      "color": "limit-text"})  # fmt: skip
+    return found
+
+
+def _here(result: PlanResult, curve: GrowthCurve) -> dict[str, Any]:
     at = curve.contexts.index(result.request.context)
-    here = {"x": result.request.context, "y": curve.held_bytes[at], "label": "", "color": "ink"}
-    return [*found, here]
+    return {"x": result.request.context, "y": curve.held_bytes[at], "label": "", "color": "ink"}
 
 
 def _top(lines: list[dict[str, Any]], end: int) -> float:

@@ -13,34 +13,37 @@ from pages.ui.config_input import config_popover, show_config_problem
 from pages.ui.curves_stage import curves_stage, send_plan, take_sizes, tile
 from pages.ui.growth_chart import growth_chart
 
+COMPARE_HELP = (
+    "The same model with one K/V head per query head (multi-head) and with one for all "
+    "(multi-query)."
+)
+
 
 @st.fragment
-def real_models() -> None:
+def real_models(slug: str) -> None:
     """Draw the section; its widgets rerun nothing but itself."""
+    choices.collect()
     st.subheader("The same line for real models", anchor="real-models")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         plan_inputs.model_select()
-        st.selectbox("Cache precision", choices.CACHE_FORMATS, key=choices.seed("plan_cache"),
-                     width=190)  # fmt: skip
+        plan_inputs.cache_select("Cache precision", 190)
         plan_inputs.accelerator_select()
         with st.popover("More", key="onr_plan_more"):
             plan_inputs.exact_and_memory_inputs()
         config_popover()
-        st.toggle("Compare head counts", key=choices.seed("plan_compare"), help=(
-            "The same model with one K/V head per query head (multi-head) and with one for all "
-            "(multi-query)."
-        ))  # fmt: skip
+        st.toggle("Compare head counts", help=COMPARE_HELP, **choices.key("compare"))
     show_config_problem()
     plan_inputs.size_problems()
-    _picture()
+    _picture(slug)
 
 
 @st.fragment
-def _picture() -> None:
+def _picture(slug: str) -> None:
     """Draw the chart with its sliders alone, so that a slider waits for nothing else."""
     take_sizes("growth", plan_inputs.SIZES)
     result = plan(plan_inputs.plan_request())
-    send_plan("growth", growth_data(result, compare=choices.kept("plan_compare")))
+    compare = state.settings().compare
+    send_plan("growth", growth_data(result, compare=compare), plan_inputs.address(slug))
     curves_stage("growth")
 
 

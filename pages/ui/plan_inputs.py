@@ -9,22 +9,26 @@ import streamlit as st
 from core.cost import checks
 from core.cost.catalog import accelerator_names, find_accelerator
 from core.cost.planner import PlanRequest
-from pages.ui import choices, scaffold
+from pages.ui import choices, plan_options, scaffold, state
+from pages.ui.plan_options import CACHE_DTYPES, OWN_MODEL
+from pages.ui.settings import address_names
 
 RESERVE_HELP = "Kept free for activations, the allocator and the framework."
+SIZES = {"context": checks.context, "batch": checks.batch}
+"""The sizes that a stage's sliders set, with their checks."""
 
 
 def plan_request(**changed: Any) -> PlanRequest:
     """Return what the reader chose; ``changed`` overrides fields."""
-    reserve = float(choices.kept("plan_reserve")) * 1e9
+    chosen = state.settings()
     fields: dict[str, Any] = {
         "model": choices.chosen_model(),
-        "context": choices.kept("plan_context"),
-        "batch": choices.kept("plan_batch"),
-        "accelerator": find_accelerator(choices.kept("plan_accelerator")),
-        "kv_dtype": choices.CACHE_FORMATS[choices.kept("plan_cache")],
-        "block_size": choices.kept("plan_block"),
-        "reserve_bytes": round(reserve),
+        "context": chosen.context,
+        "batch": chosen.batch,
+        "accelerator": find_accelerator(chosen.accelerator),
+        "kv_dtype": plan_options.kv_dtype(chosen.kv_dtype),
+        "block_size": chosen.block_size,
+        "reserve_bytes": round(chosen.reserve_gb * 1e9),
         **changed,
     }
     return PlanRequest(**fields)
@@ -32,38 +36,36 @@ def plan_request(**changed: Any) -> PlanRequest:
 
 def model_select() -> None:
     """Draw the choice of a model."""
-    options = choices.model_options()
-    if choices.kept("plan_model") not in options:
-        choices.put("plan_model", choices.DEFAULTS["plan_model"])
-    st.selectbox("Model", options, key=choices.seed("plan_model"), width=210)
+    st.selectbox(
+        "Model", choices.model_options(), width=210, **choices.key("model"),
+        format_func=lambda name: "Your config.json" if name == OWN_MODEL else name,
+    )  # fmt: skip
 
 
 def accelerator_select() -> None:
     """Draw the choice of an accelerator."""
+    st.selectbox("Accelerator", accelerator_names(), width=210, **choices.key("accelerator"))
+
+
+def cache_select(label: str, width: int) -> None:
+    """Draw the choice of the cache's precision."""
     st.selectbox(
-        "Accelerator", accelerator_names(), key=choices.seed("plan_accelerator"), width=210
-    )
+        label, list(CACHE_DTYPES), width=width, **choices.key("kv_dtype"),
+        format_func=lambda name: CACHE_DTYPES[name],
+    )  # fmt: skip
 
 
 def exact_and_memory_inputs() -> None:
     """Draw exact sizes, block size and reserve, for a popover."""
-    choices.exact_field("plan_context", "Context, exactly", checks.context)
-    choices.exact_field("plan_batch", "Requests, exactly", checks.batch)
+    choices.exact_field("context", "Context, exactly", checks.context)
+    choices.exact_field("batch", "Requests, exactly", checks.batch)
     st.select_slider(
-        "Tokens in a block", [1, 8, 16, 32, 64, 128, 256], key=choices.seed("plan_block")
+        "Tokens in a block", list(plan_options.BLOCK_SIZES), **choices.key("block_size")
     )
     st.number_input(
-        "Reserve, GB (1e9 B)",
-        0.0,
-        1000.0,
-        step=0.5,
-        key=choices.seed("plan_reserve"),
-        help=RESERVE_HELP,
-    )
-
-
-SIZES = {"context": checks.context, "batch": checks.batch}
-"""The sizes that a stage's sliders set, with their checks."""
+        "Reserve, GB (1e9 B)", 0.0, plan_options.MAX_RESERVE_GB, step=0.5, help=RESERVE_HELP,
+        **choices.key("reserve_gb"),
+    )  # fmt: skip
 
 
 def sizes() -> list[dict[str, Any]]:
@@ -72,6 +74,11 @@ def sizes() -> list[dict[str, Any]]:
         choices.size("context", "Context, tokens", choices.MAX_CONTEXT),
         choices.size("batch", "Requests at once", choices.MAX_BATCH),
     ]
+
+
+def address(slug: str) -> dict[str, Any]:
+    """Return what the address of page ``slug`` has to be, for a change that redraws no page."""
+    return {"wanted": state.query(slug), "names": list(address_names())}
 
 
 def size_problems() -> None:

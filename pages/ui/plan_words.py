@@ -8,8 +8,9 @@ from core.cost.catalog import unverified_fields
 from core.cost.curves import windows
 from core.cost.planner import PlanResult
 from core.cost.spec import ModelSpec
-from pages.ui import assets, choices, units
+from pages.ui import assets, state, units
 from pages.ui.growth_chart import one_request, room_for_cache, without_blocks
+from pages.ui.plan_options import OWN_MODEL
 
 
 def layers_in_words(model: ModelSpec) -> str:
@@ -70,11 +71,13 @@ def _full(result: PlanResult) -> str:
     if result.memory_full_context is None:
         return f"{name} ({memory}) never fills: the windows are full before."
     place = _tokens(result, result.memory_full_context)
-    return f"{name} ({memory}) is full with the weights{reserve} at {place}."
+    rolling = " if windows roll" if windows(ask.model) else ""
+    return f"{name} ({memory}) is full with the weights{reserve} at {place}{rolling}."
 
 
 def _fit(result: PlanResult) -> str:
-    if result.max_batch is None or result.max_context is None:
+    room = room_for_cache(result)
+    if result.max_batch is None or result.max_context is None or room is None or room <= 0:
         return ""
     ask = result.request
     return (
@@ -118,7 +121,7 @@ def notes_of(result: PlanResult) -> list[str]:
     """Say where the config is from, what was not checked, and what was assumed."""
     model = result.request.model
     notes = [f"Source: {model.source}."] if model.source else []
-    if choices.kept("plan_model") != choices.OWN_LABEL and not unverified_fields(model.name):
+    if state.settings().model != OWN_MODEL and not unverified_fields(model.name):
         notes.append("Every field was checked against a published file.")
     if windows(model):
         notes.append("“Held” keeps only the window; “allocated” reserves the full length.")

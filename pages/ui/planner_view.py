@@ -9,12 +9,12 @@ import streamlit as st
 from core.cost.energy import FLOP_PJ, IDLE_POWER, memory_constant
 from core.cost.overhead import OverheadFit, fit_for
 from core.cost.planner import PlanRequest, PlanResult, plan
-from pages.ui import choices, plan_inputs, plan_words, state, units
+from pages.ui import choices, plan_inputs, plan_options, plan_words, state, units
 from pages.ui.config_input import config_popover, show_config_problem
 from pages.ui.curves_stage import curves_stage, send_plan, take_sizes, tile
+from pages.ui.plan_options import DEVICES, WEIGHT_DTYPES
 from pages.ui.planner_chart import planner_charts
 
-DEVICES = [1, 2, 4, 8, 16, 32, 64]
 DEVICES_HELP = (
     "Tensor parallel: weights and FLOPs divided evenly, each cache over at most one K/V head per "
     "device. The all-reduces between devices are not in the floor."
@@ -23,30 +23,32 @@ BINDING = {"weights": "weights", "kv": "K and V", "arithmetic": "arithmetic"}
 
 
 @st.fragment
-def planner() -> None:
+def planner(slug: str) -> None:
     """Draw the planner; its widgets rerun nothing but itself."""
+    choices.collect()
     _controls()
     show_config_problem()
     plan_inputs.size_problems()
-    _picture()
+    _picture(slug)
 
 
 @st.fragment
-def _picture() -> None:
+def _picture(slug: str) -> None:
     """Draw the chart with its sliders alone, so that a slider waits for nothing else."""
     take_sizes("planner", plan_inputs.SIZES)
-    send_plan("planner", planner_data(plan(planner_request())))
+    data = planner_data(plan(planner_request()))
+    send_plan("planner", data, plan_inputs.address(slug))
     curves_stage("planner")
 
 
 def planner_request() -> PlanRequest:
     """Return what the reader chose, price and precision of the weights included."""
-    price, static = float(choices.kept("plan_price")), float(choices.kept("plan_static"))
+    chosen = state.settings()
     return plan_inputs.plan_request(
-        n_devices=choices.kept("plan_devices"),
-        weight_dtype=choices.WEIGHT_FORMATS[choices.kept("plan_weights")],
-        price_per_hour=price or None,
-        static_w=static or None,
+        n_devices=chosen.devices,
+        weight_dtype=plan_options.weight_dtype(chosen.weight_dtype),
+        price_per_hour=chosen.price or None,
+        static_w=chosen.power or None,
     )
 
 
@@ -54,10 +56,11 @@ def _controls() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         plan_inputs.model_select()
         plan_inputs.accelerator_select()
-        st.selectbox("Devices", DEVICES, key=choices.seed("plan_devices"), width=84,
-                     help=DEVICES_HELP)  # fmt: skip
-        st.selectbox("Weights", choices.WEIGHT_FORMATS, key=choices.seed("plan_weights"), width=150)
-        st.selectbox("Cache", choices.CACHE_FORMATS, key=choices.seed("plan_cache"), width=150)
+        st.selectbox("Devices", list(DEVICES), width=84, help=DEVICES_HELP,
+                     **choices.key("devices"))  # fmt: skip
+        st.selectbox("Weights", list(WEIGHT_DTYPES), width=150, **choices.key("weight_dtype"),
+                     format_func=lambda name: WEIGHT_DTYPES[name])  # fmt: skip
+        plan_inputs.cache_select("Cache", 150)
         _more()
         config_popover()
 
@@ -66,21 +69,14 @@ def _more() -> None:
     with st.popover("More", key="onr_plan_more"):
         plan_inputs.exact_and_memory_inputs()
         st.number_input(
-            "Price per device and hour, any currency",
-            0.0,
-            1e6,
-            step=0.1,
-            key=choices.seed("plan_price"),
-            help="0 leaves the cost out.",
-        )
+            "Price per device and hour, any currency", 0.0, plan_options.MAX_PRICE, step=0.1,
+            help="0 leaves the cost out.", **choices.key("price"),
+        )  # fmt: skip
         st.number_input(
-            "Standing power per device, W",
-            0.0,
-            1e5,
-            step=10.0,
-            key=choices.seed("plan_static"),
+            "Standing power per device, W", 0.0, plan_options.MAX_POWER_W, step=10.0,
             help="0 takes a tenth of the data sheet's power, which is an assumption.",
-        )
+            **choices.key("power"),
+        )  # fmt: skip
 
 
 def planner_data(result: PlanResult) -> dict[str, Any]:

@@ -14,12 +14,15 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from core.config import STORYTELLER
+from core.cost.catalog import find_accelerator, find_model
+from core.cost.checks import MAX_BATCH, MAX_CONTEXT
 from core.cost.dtypes import DEFAULT_GROUP_SIZE
 from core.decode.settings import SamplingSettings
 from core.decode.sweep_settings import DTYPES as SWEEP_DTYPES
 from core.decode.sweep_settings import MAX_ROWS
 from core.decode.trace_file import DEFAULT_PROMPT
 from core.model.token_text import readable_text
+from pages.ui import plan_options
 from pages.ui.text import shortened
 
 DTYPES = ("float32", "bfloat16")
@@ -45,6 +48,10 @@ class RunSettings:
     What the weight sweep shows: ``matrix``, its ``weights`` precision and ``group_size``, how
     many ``rows`` go through it, the ``position`` of the token whose row comes first (-1 for the
     newest), and how many columns have been read.
+
+    What is planned: ``model`` on ``devices`` of ``accelerator``, for ``batch`` requests of
+    ``context`` tokens, with a ``price`` per device and hour and a standing ``power`` in watts,
+    0 for none given; ``compare`` draws other numbers of K/V heads beside the model's own.
     """
 
     prompt: str = DEFAULT_PROMPT
@@ -64,6 +71,18 @@ class RunSettings:
     rows: int = 1
     position: int = -1
     columns: int = 0
+    model: str = plan_options.DEFAULT_MODEL
+    accelerator: str = plan_options.DEFAULT_ACCELERATOR
+    devices: int = 1
+    context: int = 8192
+    batch: int = 1
+    weight_dtype: str = "published"
+    kv_dtype: str = "16bit"
+    block_size: int = 16
+    reserve_gb: float = 0.0
+    price: float = 0.0
+    power: float = 0.0
+    compare: bool = False
 
     @property
     def sampling(self) -> SamplingSettings:
@@ -145,6 +164,10 @@ def _prompt(text: str) -> str:
     return text
 
 
+def _model(text: str) -> str:
+    return text if text == plan_options.OWN_MODEL else find_model(text).name
+
+
 _SWITCH = _one_of({"1": True, "0": False})
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
@@ -165,6 +188,18 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "rows": _whole(1, MAX_ROWS),
     "position": _whole(-1, STORYTELLER.max_seq_len - 1),
     "columns": _whole(0, max(d_out for _, d_out in STORYTELLER.matrices().values())),
+    "model": _model,
+    "accelerator": lambda text: find_accelerator(text).name,
+    "devices": _one_of({str(n): n for n in plan_options.DEVICES}),
+    "context": _whole(1, MAX_CONTEXT),
+    "batch": _whole(1, MAX_BATCH),
+    "weight_dtype": _one_of({name: name for name in plan_options.WEIGHT_DTYPES}),
+    "kv_dtype": _one_of({name: name for name in plan_options.CACHE_DTYPES}),
+    "block_size": _one_of({str(n): n for n in plan_options.BLOCK_SIZES}),
+    "reserve_gb": _real(0, plan_options.MAX_RESERVE_GB),
+    "price": _real(0, plan_options.MAX_PRICE),
+    "power": _real(0, plan_options.MAX_POWER_W),
+    "compare": _SWITCH,
 }
 
 

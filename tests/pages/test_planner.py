@@ -17,7 +17,7 @@ from core.cost.config_text import ConfigError
 from core.cost.formula import evaluate
 from core.cost.overhead import comparisons
 from core.cost.planner import PlanRequest, plan
-from pages.ui import choices, hub, plan_words, planner_view, world_panel
+from pages.ui import hub, plan_words, planner_view, world_panel
 from pages.ui.config_input import read_model
 from pages.ui.growth_chart import growth_chart, variants
 from pages.ui.planner_chart import planner_charts
@@ -38,9 +38,8 @@ def tile(data: dict[str, Any], name: str) -> str:
     return next(t["value"] for t in data["tiles"] if t["id"] == name)
 
 
-def choose(app: AppTest, key: str, value: object) -> AppTest:
-    app.session_state[key] = value
-    app.run()
+def choose(app: AppTest, name: str, value: object) -> AppTest:
+    app.selectbox(key=f"run_{name}").set_value(value).run()
     assert not app.exception, app.exception
     return app
 
@@ -89,18 +88,18 @@ def test_a_typed_value_between_the_places_of_the_slider_becomes_one(planner: App
     assert stage_data(planner)["charts"][0]["cursor"]["x"] == 48
 
 
-@pytest.mark.parametrize("key", ["plan_context", "plan_batch"])
+@pytest.mark.parametrize("key", ["context", "batch"])
 @pytest.mark.parametrize("typed", ["0", "-3", "2.5", "1e12", "many", "٣", "nan", "inf"])
 def test_a_bad_size_is_named_and_the_last_picture_stays(
     planner: AppTest, key: str, typed: str
 ) -> None:
     before = stage_data(planner)
-    write(planner, f"{key}_text", typed)
+    write(planner, f"plan_{key}_text", typed)
     assert stage_data(planner) == before
     said = [text for text in shown_html(planner) if "onr-finding" in text]
     assert len(said) == 1
     assert "must be a whole number from 1 to" in said[0]
-    write(planner, f"{key}_text", "32")
+    write(planner, f"plan_{key}_text", "32")
     assert not [text for text in shown_html(planner) if "onr-finding" in text]
 
 
@@ -112,7 +111,7 @@ def test_an_old_report_of_a_slider_does_not_undo_what_was_typed(planner: AppTest
 
 
 def test_choices_are_shared_by_both_pages_and_survive_a_page_change(planner: AppTest) -> None:
-    choose(planner, "plan_model", "Gemma 3 27B (text)")
+    choose(planner, "model", "Gemma 3 27B (text)")
     write(planner, "plan_context_text", "20000")
     planner.switch_page("pages/cache_growth.py").run()
     data = stage_data(planner)
@@ -123,12 +122,11 @@ def test_choices_are_shared_by_both_pages_and_survive_a_page_change(planner: App
 
 
 def test_more_devices_weights_and_a_price(planner: AppTest) -> None:
-    for key, value in (
-        ("plan_model", "Llama 3.1 70B"), ("plan_devices", 4), ("plan_weights", "fp8"),
-        ("plan_cache", "8 bit, scales (q8_0)"), ("plan_price", 2.5),
-    ):  # fmt: skip
-        planner.session_state[key] = value
-    planner.run()
+    choose(planner, "model", "Llama 3.1 70B")
+    choose(planner, "devices", 4)
+    choose(planner, "weight_dtype", "fp8")
+    choose(planner, "kv_dtype", "q8_0")
+    planner.number_input(key="run_price").set_value(2.5).run()
     ask = PlanRequest(find_model("Llama 3.1 70B"), 8192, 1, H100, 4, "fp8", "q8_0",
                       price_per_hour=2.5)  # fmt: skip
     result = plan(ask)
@@ -142,6 +140,26 @@ def test_more_devices_weights_and_a_price(planner: AppTest) -> None:
 
 CONFIG = json.dumps({"num_hidden_layers": 8, "hidden_size": 512, "num_attention_heads": 8,
                      "torch_dtype": "float16"})  # fmt: skip
+
+
+def test_an_address_brings_a_plan_back(open_page: OpenPage) -> None:
+    app = open_page("planner", model="gemma 2 9b", accelerator="T4", devices="2", context="5000",
+                    batch="3", weight_dtype="int8", kv_dtype="q4_0", price="1.5")  # fmt: skip
+    data = stage_data(app)
+    assert data["title"] == "Gemma 2 9B on T4 × 2, 3 requests of 5,000 tokens"
+    assert "cost" in {t["id"] for t in data["tiles"]}
+    assert data["address"]["wanted"]["batch"] == "3"
+    slide(app, batch=4)
+    assert stage_data(app)["address"]["wanted"]["batch"] == "4"
+
+
+def test_what_an_address_asks_in_vain_is_named(open_page: OpenPage) -> None:
+    app = open_page("planner", model="Gemma 99B", batch="0", context="1e12")
+    said = " ".join(shown_html(app))
+    assert "no model named" in said
+    assert "batch = “0” was dropped: it must be a whole number from 1 to" in said
+    assert "context = “1e12” was dropped" in said
+    assert stage_data(app)["title"].startswith("Llama 3.1 8B on H100")
 
 
 _REPORTS = count(1)
@@ -164,7 +182,7 @@ def paste(app: AppTest, text: str) -> AppTest:
 
 def test_a_pasted_config_becomes_the_model(planner: AppTest) -> None:
     paste(planner, CONFIG)
-    assert planner.selectbox(key="plan_model").value == choices.OWN_LABEL
+    assert "own config" in [box.value for box in planner.selectbox]
     data = stage_data(planner)
     assert data["big"]["value"] == "16 KiB"
     assert data["charts"] == []
@@ -322,6 +340,7 @@ def test_head_counts_compare_the_same_model() -> None:
 def test_crossings_lie_on_the_line_they_mark() -> None:
     result = plan(PlanRequest(find_model("Llama 3.1 8B"), 8192, 4, H100))
     chart = growth_chart(result, compare=False)
+    assert {mark["label"] for mark in chart["marks"]} == {"cache = weights", "memory full", ""}
     for mark in chart["marks"]:
         assert mark["y"] == pytest.approx(4 * 131072 * mark["x"], rel=1e-6)
 
@@ -335,7 +354,7 @@ def test_no_measurement_beats_the_floor_and_all_are_listed() -> None:
 
 
 def test_each_formula_is_shown_as_it_was_evaluated(planner: AppTest) -> None:
-    choose(planner, "plan_model", "gpt-oss-20b")
+    choose(planner, "model", "gpt-oss-20b")
     shown = {row[0].split(" = ")[0]: row for row in stage_data(planner)["formulas"]}
     result = plan(PlanRequest(find_model("gpt-oss-20b"), 8192, 1, H100))
     assert set(shown) == set(result.formulas)
