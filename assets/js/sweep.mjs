@@ -202,8 +202,17 @@ class SweepStage {
   choose(change) {
     const changed = Object.entries(change).filter(([name, value]) => /** @type {any} */ (this.choice)[name].choose(value))
     if (!changed.length) return
-    this.emit("pick", Object.fromEntries(changed))
+    this.emit("pick", this.wish(change))
     if (this.sweep) this.refresh()
+  }
+
+  /** The whole choice, because a report that follows quickly replaces the one before it. A group that
+   * was refused is not asked for again, and the newest token stays the newest until another is chosen.
+   * @param {Record<string, any>} change */
+  wish(change) {
+    const { position, ...rest } = this.values()
+    const wanted = { ...rest, group: change.group ?? this.data.group }
+    return position === this.data.position ? wanted : { ...wanted, position }
   }
 
   /** Numbered, so that the same report made twice counts twice. @param {string} name @param {any} value */

@@ -190,25 +190,30 @@ def _key(settings: RunSettings, trace: RunTrace) -> SweepKey:
     return SweepKey(run_key(trace), settings.matrix, layer, position, settings.group_size)
 
 
-def _take_pick(value: Any) -> str | None:
+def _take_pick(value: Mapping[str, Any]) -> str | None:
     """Take what is allowed into the settings; return what is wrong with the rest."""
     before = state.settings()
+    taken: dict[str, Any] = {}
+    problem = None
     for name, given in value.items():
         field = _NAMES.get(name)
-        if field is None:
-            continue
-        new = checked(field, given, None)
-        if new is None:
-            return _rule(name, given)
-        if field == "group_size":
-            d_in = STORYTELLER.matrices()[before.matrix][0]
-            if d_in % new:
-                return f"Group size must divide the {d_in} weights of a column; {new} does not."
-        runbar.choose(**{field: new})
-        if field == "matrix":
-            runbar.choose(columns=0)
-            _fit_group(new)
-    return None
+        new = None if field is None else checked(field, given, None)
+        if field is not None and new is not None:
+            taken[field] = new
+        else:
+            problem = _rule(name, given)
+    matrix = taken.get("matrix", before.matrix)
+    group_size = taken.get("group_size", before.group_size)
+    d_in = STORYTELLER.matrices()[matrix][0]
+    if d_in % group_size and matrix == before.matrix:
+        problem = f"Group size must divide the {d_in} weights of a column; {group_size} does not."
+        taken.pop("group_size", None)
+    elif d_in % group_size:
+        taken["group_size"] = RunSettings().group_size
+    if matrix != before.matrix:
+        taken["columns"] = 0
+    runbar.choose(**taken)
+    return problem
 
 
 def _fit_group(matrix: str) -> bool:

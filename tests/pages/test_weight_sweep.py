@@ -241,6 +241,14 @@ def test_choices_in_the_picture_change_the_sweep(open_page: OpenPage) -> None:
     assert sent(app, "carrier")["payload"]["d_in"] == 352
 
 
+def test_one_bad_value_leaves_the_good_ones_beside_it(open_page: OpenPage) -> None:
+    """The stage reports the whole choice, as a quick second report replaces the first."""
+    app = open_page("weight_sweep", weights="int4")
+    view = sent(choose(app, 1, matrix="up", rows=64, dtype="int8", group="48"), "stage")
+    assert (view["rows"], view["dtype"], view["group"]) == (64, "int8", "32")
+    assert "Group size must be" in status(app)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
