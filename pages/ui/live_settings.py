@@ -144,9 +144,10 @@ def _device_choice(devices: Sequence[DeviceInfo] | None) -> None:
     names = [device.torch_name for device in devices or ()]
     if len(names) < 2:
         words = live_words.device_chip(chosen_device(devices))
-        st.html(
-            f'<p class="onr-device" data-onr="device">{literal_html(words)}</p>', width="content"
-        )
+        text = literal_html(words)
+        chip = f'<p class="onr-device" data-onr="device" title="{text}">{text}</p>'
+        with st.container(key="onr_live_device", width="content"):
+            st.html(chip)
         return
     found = {device.torch_name: device for device in devices or ()}
     if value("device") not in found:

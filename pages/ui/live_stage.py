@@ -127,7 +127,12 @@ def _waiting(now: Moment) -> Words:
 def _resting(now: Moment) -> dict[str, Any]:
     result, shown = now.result, now.shown
     if result is None or shown is None:
-        words = Words(state="idle", caption=live_words.HOW_IT_GOES, empty=live_words.NOTHING_YET)
+        words = Words(
+            state="idle",
+            caption=live_words.HOW_IT_GOES,
+            empty=live_words.NOTHING_YET,
+            warning=live_desk.problem(),
+        )
         return live_payload.payload(Picture(), words)
     picture = live_payload.result_picture(result)
     figures = picture.figures
@@ -142,7 +147,7 @@ def _resting(now: Moment) -> dict[str, Any]:
         state="done",
         caption=live_words.result_caption(result, figures),
         queue=when,
-        warning=" ".join(w for w in _warnings(result) if w),
+        warning=live_desk.problem() or " ".join(w for w in _warnings(result) if w),
         spoken="The measurement is done.",
         meters=live_meters.meters((), live_words.result_load(result), result.n_threads),
         overlays=live_external.overlays(),
