@@ -55,9 +55,9 @@ model: $(VENV)/dev.stamp  ## train the storyteller and its draft, resuming where
 	$(BIN)/python -m core.model.training
 	$(BIN)/python -m core.decode.record_default
 
-screenshots: $(VENV)/dev.stamp  ## draw the README's pictures of the app
+screenshots: $(VENV)/dev.stamp  ## draw the pictures of the app in docs/pictures
 	scripts/install_chromium
-	$(BIN)/python -m benchmarks.screenshots
+	$(BIN)/python -m scripts.screenshots
 
 clean:  ## remove what the targets made, but for the virtual environment
 	rm -rf build test-results .pytest_cache .mypy_cache .ruff_cache .hypothesis
