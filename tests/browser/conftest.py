@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, WebSocket
+from playwright.sync_api import BrowserContext, Page, WebSocket, expect
 
-ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM_FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --font-render-hinting=none "
-    "--force-color-profile=srgb"
-).split()
-START_S = 60
 Go = Callable[..., Page]
+
+expect.set_options(timeout=20_000)  # a busy host is no fault of the app
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,58 +25,18 @@ def _screenshots(pytestconfig: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Debian's chromium, or the one that CHROMIUM names."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    return {**browser_type_launch_args, "executable_path": path, "args": CHROMIUM_FLAGS}
+    return {**browser_type_launch_args, "executable_path": chromium_path(), "args": FLAGS}
 
 
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
     """A small projector."""
-    size = {"width": 1280, "height": 720}
-    return {**browser_context_args, "viewport": size, "device_scale_factor": 1, "locale": "en-US"}
-
-
-class Server:
-    """The app on a free port, from start to stop; ``go`` polls its health."""
-
-    def __init__(self, log: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._log = log
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it and wait until it answers."""
-        flags = ["--server.headless=true", "--server.address=127.0.0.1"]
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", *flags]
-        with self._log.open("ab") as out:
-            self._process = subprocess.Popen(
-                [*command, f"--server.port={self.port}"],
-                cwd=ROOT,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-            )
-        end = time.monotonic() + START_S
-        while not self._is_healthy():
-            assert self._process.poll() is None, self._log.read_text()
-            assert time.monotonic() < end, self._log.read_text()
-            time.sleep(0.05)  # between two polls; nothing is asserted by waiting
-
-    def stop(self) -> None:
-        """Stop it and wait until it is gone."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(20)
-            self._process = None
-
-    def _is_healthy(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            return False
+    return {
+        **browser_context_args,
+        "viewport": VIEWPORT,
+        "device_scale_factor": 1,
+        "locale": "en-US",
+    }
 
 
 @pytest.fixture
@@ -152,9 +99,3 @@ class watching:  # noqa: N801  (used as a context manager)
     def _check(self, url: str) -> None:
         if not re.match(r"(https?|wss?)://127\.0\.0\.1:\d+/|data:|blob:|about:", url):
             self._faults.append(f"left the host: {url}")
-
-
-def settled(page: Page) -> Page:
-    """Wait until the script of the page has run to its end."""
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-    return page
