@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, WebSocket, expect
 
+from benchmarks.app_browser import FLAGS, VIEWPORT, Server, chromium_path, settled
+
+__all__ = ["Go", "Server", "settled", "watching"]
+
 Go = Callable[..., Page]
 
 expect.set_options(timeout=20_000)  # a busy host is no fault of the app
