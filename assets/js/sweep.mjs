@@ -1,14 +1,14 @@
 // @ts-check
 /** The stage of "Weight sweep": controls, counters, picture and transport over one stored sweep. */
-import { el, setAttr, setText } from "./dom.mjs"
-import { readTheme, sizeCanvas } from "./draw.mjs"
-import { CanvasPen } from "./pen.mjs"
+import { el, setAttr } from "./dom.mjs"
+import { readTheme } from "./draw.mjs"
 import { storeGet, storeSubscribe } from "./store.mjs"
 import { sweepStepMs } from "./sweepclock.mjs"
 import { SweepControls } from "./sweepcontrols.mjs"
-import { filled, ratioText, signedText, sweepOf, wholeText } from "./sweepdata.mjs"
+import { filled, ratioText, sweepOf, wholeText } from "./sweepdata.mjs"
 import { SweepPanel } from "./sweeppanel.mjs"
-import { SweepPainter, progressAt, weightAt } from "./sweeppicture.mjs"
+import { SweepPainter, progressAt } from "./sweeppicture.mjs"
+import { SweepView } from "./sweepview.mjs"
 import { Synced } from "./sync.mjs"
 import { pictureMenu } from "./takeaway.mjs"
 import { Transport } from "./transport.mjs"
@@ -63,8 +63,6 @@ class SweepStage {
     this.nonce = /** @type {any} */ (undefined)
     this.shownKey = ""
     this.reports = 0
-    /** @type {{ row: number, column: number }|null} */
-    this.cursor = null
     this.build(parent, signal)
     storeSubscribe((key) => key === this.data.sweep && this.load(), signal)
     document.fonts?.addEventListener("loadingdone", () => this.repaint(), { signal })
@@ -77,23 +75,15 @@ class SweepStage {
     this.waiting = el("p", { class: "onr-waiting", role: "status" }, "Waiting for the weights…")
     const bar = el("div", { class: "onr-controls", role: "group", "aria-label": "What is swept" })
     const panel = el("div", { class: "onr-sweep-panel" })
-    const canvas = () => /** @type {HTMLCanvasElement} */ (el("canvas", { "aria-hidden": "true" }))
-    ;[this.still, this.moving] = [canvas(), canvas()]
-    this.stillKey = /** @type {any} */ (null)
-    this.tip = el("div", { class: "onr-tip", hidden: true })
-    this.live = el("p", { class: "onr-sr", role: "status", "aria-live": "polite", "data-onr": "cell" })
-    this.picture = el("div", { class: "onr-sweep-picture", tabindex: "0", role: "group", "data-onr-arrows": "" }, this.still, this.moving, this.tip, this.live)
     this.foot = el("div", { class: "onr-foot" })
-    this.stage = el("div", { class: "onr-stage", hidden: true }, bar, panel, this.picture, this.foot)
+    const middle = el("div", { class: "onr-sweep-middle" })
+    this.stage = el("div", { class: "onr-stage", hidden: true }, bar, panel, middle, this.foot)
     this.root.replaceChildren(this.waiting, this.stage)
     this.controls = new SweepControls(bar, (change) => this.choose(change))
     this.panel = new SweepPanel(panel)
     this.transport = new Transport(this.foot, this.transportOptions(signal))
     pictureMenu(this.transport.extras, () => this.frameNow(), () => `sweep ${this.choice.matrix.value} column ${this.transport.step}`, signal)
-    const observer = new ResizeObserver(() => this.transport.schedule())
-    observer.observe(this.picture)
-    signal.addEventListener("abort", () => observer.disconnect())
-    this.listen(signal)
+    this.picture = new SweepView(middle, { repaint: () => this.transport.schedule(), signal })
   }
 
   /** @param {AbortSignal} signal */
@@ -111,18 +101,6 @@ class SweepStage {
       wantMore: () => false,
       endSentence: () => this.sweep?.payload.words.last ?? "",
     }
-  }
-
-  /** @param {AbortSignal} signal */
-  listen(signal) {
-    const on = (/** @type {string} */ type, /** @type {any} */ act) => this.picture.addEventListener(type, act, { signal })
-    const point = (/** @type {PointerEvent} */ event) => this.look(this.at(event))
-    on("pointermove", (/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && point(event))
-    on("click", point)
-    on("pointerleave", (/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && this.look(null))
-    on("mousedown", (/** @type {Event} */ event) => event.preventDefault())
-    on("blur", () => this.look(null))
-    on("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event))
   }
 
   /** Milliseconds of the present step: the schedule of the sweep while it plays, longer by hand. */
@@ -153,7 +131,7 @@ class SweepStage {
 
   /** A font has come: what was written with another one is written again. */
   repaint() {
-    this.stillKey = null
+    this.picture.forget()
     this.retheme()
     this.transport.schedule()
   }
@@ -178,13 +156,12 @@ class SweepStage {
   refresh() {
     const sweep = /** @type {import("./sweepdata.mjs").SweepData} */ (this.sweep)
     const view = this.view()
-    this.painter = new SweepPainter(sweep, view, this.theme)
-    this.cursor = null
+    const label = filled(sweep.payload.words.label, { matrix: sweep.payload.words.matrix })
+    this.picture.setPainter(new SweepPainter(sweep, view, this.theme), label)
     this.controls.show(this.values())
     const { words } = sweep.payload
     const notes = [words.drawn, view.rows > sweep.payload.own_rows ? words.further : "", view.rows > 64 ? words.sampled : ""]
     this.transport.showNote(notes.filter(Boolean).map((note) => filled(note, { token: words.token })))
-    setAttr(this.picture, "aria-label", filled(words.label, { matrix: words.matrix }))
     this.transport.show()
     this.transport.schedule()
   }
@@ -243,100 +220,10 @@ class SweepStage {
 
   /** A frame: everything below follows from (sweep, view, step, ms). @param {number} step @param {number} ms */
   paint(step, ms) {
-    const { clientWidth: width, clientHeight: height } = this.picture
-    if (!this.sweep || this.stage.hidden || width < 40) return
-    this.lay = this.painter.layout(width, height)
-    this.paintStill(width, height)
-    const pen = this.penOf(this.moving, width, height)
-    pen.erase(0, 0, width, height)
-    const now = progressAt(step, ms, this.stepMs(), this.sweep.dIn)
-    this.painter.paintMoving(pen, this.lay, now)
-    if (this.cursor) this.painter.paintCursor(pen, this.lay, this.cursor)
-    this.panel.paint(this.sweep, this.view(), now)
+    if (!this.sweep || this.stage.hidden) return
+    const now = this.picture.paint(step, ms, this.stepMs())
+    if (now) this.panel.paint(this.sweep, this.view(), now)
     setAttr(this.root, "data-column", String(step))
-    this.showTip()
-  }
-
-  /** The canvas below, which is painted only for another view or size. @param {number} width @param {number} height */
-  paintStill(width, height) {
-    const key = [width, height, devicePixelRatio || 1].join("|")
-    if (this.stillKey?.painter === this.painter && this.stillKey.key === key) return
-    this.stillKey = { painter: this.painter, key }
-    const pen = this.penOf(this.still, width, height)
-    pen.erase(0, 0, width, height)
-    this.painter.paintStill(pen, this.lay)
-  }
-
-  /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
-  penOf(canvas, width, height) {
-    const dpr = devicePixelRatio || 1
-    sizeCanvas(canvas, width, height, dpr)
-    return new CanvasPen(/** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")), dpr)
-  }
-
-  /** @param {MouseEvent} event */
-  at(event) {
-    if (!this.lay || !this.sweep) return null
-    const box = this.picture.getBoundingClientRect()
-    return weightAt(this.lay, this.sweep.dIn, event.clientX - box.left, event.clientY - box.top)
-  }
-
-  /** @param {{ row: number, column: number }|null} cell */
-  look(cell) {
-    if (cell?.row === this.cursor?.row && cell?.column === this.cursor?.column) return
-    this.cursor = cell
-    this.transport.schedule()
-  }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.sweep) return
-    if (event.key === "Escape") return this.picture.blur()
-    const moves = /** @type {Record<string, [number, number]>} */ ({ ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] })
-    const move = moves[event.key]
-    if (!move) return
-    const { row, column } = this.cursor ?? { row: -move[0], column: Math.max(0, this.transport.step - 1) - move[1] }
-    const within = (/** @type {number} */ value, /** @type {number} */ n) => Math.min(n - 1, Math.max(0, value))
-    this.cursor = { row: within(row + move[0], this.sweep.dIn), column: within(column + move[1], this.sweep.dOut) }
-    const { title, lines } = this.describe(this.cursor)
-    setText(this.live, [title, ...lines].join(", "))
-    this.transport.schedule()
-    event.preventDefault()
-    event.stopPropagation()
-  }
-
-  /** What stands at a place: the weight, the number it meets and their product, or an output.
-   * @param {{ row: number, column: number }} at */
-  describe({ row, column }) {
-    const sweep = /** @type {import("./sweepdata.mjs").SweepData} */ (this.sweep)
-    const { dtype } = this.view()
-    if (row < 0) {
-      const done = this.transport.step > column
-      return { title: `output ${column}`, lines: [done ? `Σ x·w = ${signedText(sweep.runningSum(dtype, column, sweep.dIn))}` : "not read yet"] }
-    }
-    const { value, code, scale } = sweep.weight(dtype, row, column)
-    const w = code === null ? signedText(value) : `${String(code).replace("-", "−")} × ${scale?.toPrecision(3)} = ${signedText(value)}`
-    return {
-      title: `row ${row}, column ${column}`,
-      lines: [`w = ${w}`, `x = ${signedText(sweep.x[row])}`, `x · w = ${signedText(sweep.x[row] * value)}`],
-    }
-  }
-
-  showTip() {
-    this.tip.hidden = !this.cursor
-    if (!this.cursor || !this.lay) return
-    const { title, lines } = this.describe(this.cursor)
-    const key = [title, ...lines].join("\n")
-    if (this.tip.dataset.key !== key) {
-      this.tip.dataset.key = key
-      this.tip.replaceChildren(el("strong", {}, title), ...lines.map((line) => el("div", { class: "onr-tip-line" }, line)))
-    }
-    const { w, out, columnWidth, width, height } = this.lay
-    const x = w.x + (this.cursor.column + 0.5) * columnWidth
-    const y = this.cursor.row < 0 ? out.y : w.y + ((this.cursor.row + 0.5) / /** @type {any} */ (this.sweep).dIn) * w.height
-    const left = x + 14 + this.tip.offsetWidth <= width ? x + 14 : Math.max(0, x - 14 - this.tip.offsetWidth)
-    const top = Math.min(Math.max(0, y - this.tip.offsetHeight / 2), Math.max(0, height - this.tip.offsetHeight))
-    this.tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`
   }
 
   dispose() {
