@@ -64,7 +64,7 @@ class NewRowStage {
     this.main = new Picture(this.pictures, options)
     this.second = new Picture(this.pictures, options)
     this.strip = new HeadStrip(side, (pick) => this.choose("pick", pick))
-    this.panel = new Panel(panel, side)
+    this.panel = new Panel(panel, side, signal)
     this.buildExtras(signal)
   }
 

@@ -26,9 +26,15 @@ export function boxSize(shape, mostRows, headDim) {
   return { width: side(cols), height: side(rows) }
 }
 
+/** The newest token stays in sight, however little room the text has. @param {HTMLElement} node */
+function keepEnd(node) {
+  node.scrollTop = node.scrollHeight
+  setAttr(node, "data-cut", String(node.scrollTop > 0))
+}
+
 export class Panel {
-  /** @param {HTMLElement} host @param {HTMLElement} side where the next tokens go */
-  constructor(host, side) {
+  /** @param {HTMLElement} host @param {HTMLElement} side where the next tokens go @param {AbortSignal} signal */
+  constructor(host, side, signal) {
     this.kind = el("span", { class: "onr-kind" })
     this.step = el("span")
     this.shapes = el("div", { class: "onr-shapes" })
@@ -42,6 +48,10 @@ export class Panel {
     this.top = el("ol", { class: "onr-top" })
     side.append(el("section", { class: "onr-next-tokens" }, el("h3", { class: "onr-h" }, "Likeliest next tokens"), this.top))
     this.shown = /** @type {any} */ (null)
+    // What stands above may grow after the text was written, as the proof does when it arrives.
+    const observer = new ResizeObserver(() => [this.text, this.other].forEach(keepEnd))
+    observer.observe(this.text)
+    signal.addEventListener("abort", () => observer.disconnect())
   }
 
   /**
@@ -119,8 +129,7 @@ export class Panel {
       ...(label ? [el("span", { class: "onr-text-label" }, label)] : []),
       ...parts.map(([text, role]) => el("span", { class: `onr-${role}-text` }, text)),
       ...(end ? [el("span", { class: "onr-text-end" }, ` ${end}`)] : []))
-    node.scrollTop = node.scrollHeight
-    setAttr(node, "data-cut", String(node.scrollTop > 0))
+    keepEnd(node)
   }
 
   /** The check of this step: pending, holding, or failing with its numbers. @param {any} proof payload or null @param {number} step */

@@ -24,6 +24,11 @@ _WORDS: dict[MessageKind, str] = {
     "note": "note",
     "recorded": "recorded",
 }
+KEYS = (
+    "Keys on every page that steps: → or Page Down next, ← or Page Up back, Space plays, "
+    "Home and End jump. L switches lecture mode on every page."
+)
+"""The help on the keyboard that every page offers."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,8 @@ def way_on(page: Page) -> None:
             key="lecture_switch",
             type="tertiary",
             icon=":material/close_fullscreen:" if on else ":material/present_to_all:",
+            help="Large type and nothing but the picture, for a projector. " + KEYS,
+            shortcut="L",
             on_click=state.set_lecture,
             args=(not on,),
         )

@@ -211,6 +211,41 @@ def test_lecture_mode_folds_controls_and_enlarges_type(go: Go) -> None:
     expect(page).to_have_url(re.compile("lecture=1"))
 
 
+def test_the_key_l_switches_lecture_mode_and_keeps_the_step(go: Go) -> None:
+    page = go("new_row?step=3")
+    wait_live(page)
+    run = page.get_by_role("button", name="Run", exact=True)
+    page.keyboard.press("l")
+    expect(page).to_have_url(re.compile("lecture=1"))
+    expect(run).to_be_hidden()
+    expect(step_of(page)).to_have_value("3")
+    page.keyboard.press("l")
+    expect(run).to_be_visible()
+    prompt_box(page).focus()
+    page.keyboard.type("ll")
+    page.keyboard.press("Tab")
+    settled(page)
+    expect(run).to_be_visible()
+    expect(page).not_to_have_url(re.compile("lecture=1"))
+
+
+@pytest.mark.parametrize("query", ["step=8", "step=8&lecture=1"])
+def test_the_newest_token_is_seen_on_a_small_projector(query: str, go: Go) -> None:
+    page = go(f"new_row?{query}")
+    wait_live(page)
+    page.wait_for_function(WORD_INSIDE)
+
+
+WORD_INSIDE = """() => {
+  const stage = [...document.querySelectorAll("*")].map((e) => e.shadowRoot)
+    .find((root) => root?.querySelector("[data-onr=text]")) ?? document
+  const text = stage.querySelector("[data-onr=text]").getBoundingClientRect()
+  const panel = stage.querySelector(".onr-panel").getBoundingClientRect()
+  const word = stage.querySelector(".onr-new-text").getBoundingClientRect()
+  return word.top >= text.top && word.bottom <= Math.min(text.bottom, panel.bottom) + 1
+}"""
+
+
 def test_a_lost_server_comes_back_to_the_same_state(
     context: BrowserContext, new_server: Server
 ) -> None:
