@@ -93,7 +93,7 @@ export function paintBorder(pen, lay, theme, run, at, [above, below]) {
   if (roomAbove && roomBelow) {
     write(upper, y - (upper.length - 0.4) * step)
     write(lower, y + 0.75 * step)
-  } else if (roomBelow) write([...upper, ...lower], y + 0.75 * step)
+  } else if (roomBelow) write([...upper, ...lower], Math.max(y + 0.75 * step, lay.legendBottom + 0.5 * step))
   else write([...upper, ...lower], y - (upper.length + lower.length - 0.4) * step)
 }
 

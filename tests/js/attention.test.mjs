@@ -3,7 +3,7 @@ import test from "node:test"
 import { AttentionPainter } from "../../assets/js/attention.mjs"
 import { CachePainter } from "../../assets/js/cacheview.mjs"
 import { colorRamp } from "../../assets/js/draw.mjs"
-import { plateReach, visibleRange, wrapLines } from "../../assets/js/paint.mjs"
+import { paintBorder, plateReach, visibleRange, wrapLines } from "../../assets/js/paint.mjs"
 import { Run, STEP_MS, continuesRun } from "../../assets/js/run.mjs"
 import { attentionLayout, newCellAt, rangeOf } from "../../assets/js/triangle.mjs"
 import { RecordingPen, THEME, fakeCanvas, smallPayload } from "./helpers.mjs"
@@ -159,6 +159,19 @@ test("a longer run of the same story continues it, another prompt does not", () 
   assert.ok(continuesRun(long, short))
   assert.ok(!continuesRun(short, new Run(smallPayload({ words: "zyxwvutsrqponm" }))))
   assert.ok(!continuesRun(null, long))
+})
+
+test("remarks about the border never run into the legend, however short the prompt", () => {
+  for (const nPrompt of [1, 2, 5, 40, 200]) {
+    const lay = attentionLayout({ nRows: 245, width: 560, height: 418, cell: 1, dpr: 1, type: 14, narrow: false })
+    const at = { x: 0, y: 0, width: Math.min(560 - lay.rail, lay.contentWidth), height: 418 }
+    const pen = new RecordingPen()
+    paintBorder(pen, lay, THEME, { nPrompt }, at, ["prefill, all at once: its last row chose ·She", "decode, one row a step"])
+    const lines = pen.of("text").map(([, , , y]) => y)
+    assert.ok(lines.length >= 2)
+    assert.ok(Math.min(...lines) - 14 / 2 >= lay.legendBottom - 14 * 0.5, `${nPrompt}: ${lines}`)
+    for (const y of lines) assert.ok(y + 7 <= at.height)
+  }
 })
 
 test("small helpers", () => {
