@@ -10,7 +10,7 @@ import { textWidth } from "./pen.mjs"
  * @typedef {{ id: string, label: string, color: string, x: number[], y: number[], texts?: string[], dash?: number[], width?: number, fill?: number[] }} ChartLine
  *   `fill` holds the lower edge of a band whose upper edge is the line
  * @typedef {{ label: string, color: string, y: number }} ChartLevel
- * @typedef {{ label: string, color: string, x: number, y: number, below?: boolean }} ChartMark
+ * @typedef {{ label: string, color: string, x: number, y: number }} ChartMark
  * @typedef {{ kind: { x: "linear"|"log", y: "linear"|"log" }, x: ChartAxis, y: ChartAxis }} ChartScale
  * @typedef {{ id: string, label: string, scales: Record<string, ChartScale>, lines: ChartLine[], levels: ChartLevel[], marks: ChartMark[], cursor: { x: number, label: string }|null, x_texts: string[] }} Chart
  */
@@ -51,6 +51,17 @@ export function spreadLabels(wanted, gap, low, high) {
   for (let i = 0; i < placed.length; i++) placed[i] = Math.max(placed[i], i ? placed[i - 1] + gap : low)
   for (let i = placed.length - 1; i >= 0; i--) placed[i] = Math.min(placed[i], i < placed.length - 1 ? placed[i + 1] - gap : high)
   return placed
+}
+
+/**
+ * Where a mark's label goes: right below its point, where a rising line leaves room; to the left
+ * above it at the right edge; above it at the bottom.
+ * @param {number} x @param {number} y @param {number} width of the label @param {any} lay
+ */
+export function labelPlace(x, y, width, lay) {
+  const right = x + width + 12 <= lay.left + lay.chartWidth
+  const low = y + lay.type * 1.8 > lay.top + lay.chartHeight
+  return { dx: right ? 10 : -width - 10, dy: right && !low ? lay.type * 1.1 : -lay.type * 1.1 }
 }
 
 /**
@@ -207,7 +218,7 @@ export class LinePainter {
   }
 
   /** @param {any} pen @param {any} lay @param {ChartMark} mark */
-  paintMark(pen, lay, { x: vx, y: vy, label, color, below }) {
+  paintMark(pen, lay, { x: vx, y: vy, label, color }) {
     const { x: ax, y: ay, kind } = this.scale
     const [sx, sy] = [axisShare(vx, ax, kind.x), axisShare(vy, ay, kind.y)]
     if (sx < 0 || sx > 1 || sy < 0 || sy > 1) return
@@ -218,9 +229,8 @@ export class LinePainter {
     if (!label) return
     const style = { size: lay.type, family: theme.sans, weight: 600, fill: theme[color] }
     const width = textWidth(label, style)
-    const toLeft = x - width - 14 > lay.left
-    const middle = below ? y + lay.type * 1.1 : y - lay.type * 1.1
-    const start = toLeft ? x - width - 10 : Math.min(x + 10, lay.left + lay.chartWidth - width)
+    const { dx, dy } = labelPlace(x, y, width, lay)
+    const [start, middle] = [x + dx, y + dy]
     pen.rect(start - 3, middle - lay.type * 0.7, width + 6, lay.type * 1.4, theme.ground, 3)
     pen.text(label, start, middle, style)
   }

@@ -160,7 +160,7 @@ def _window_marks(result: PlanResult, curve: GrowthCurve) -> list[dict[str, Any]
     allocated = dict(zip(curve.contexts, curve.allocated_bytes, strict=True))
     found = [
         {"x": window, "y": held[window], "label": f"window of {window:,d} full",
-         "color": "cached-text", "below": True}
+         "color": "cached-text"}
         for window in windows(result.request.model)
         if window in held
     ]  # fmt: skip

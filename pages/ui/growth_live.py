@@ -39,14 +39,14 @@ def payload(run: caching.SessionRun) -> dict[str, Any]:
 
 def take_away(page: Page, run: caching.SessionRun) -> None:
     """Draw the link and the downloads; files are made when they are asked for."""
-    trace = run.trace
+    trace, made, step = run.trace, payload(run), state.step(page.slug)
     with st.expander("Take it away", icon=":material/download:"):
         st.caption("A link to exactly this state: prompt, settings and step.")
         st.code(permalink(page), language=None, wrap_lines=True)
         with st.container(horizontal=True):
             st.download_button(
                 "Bytes of every step (CSV)",
-                data=lambda: growth_csv(payload(run), trace),
+                data=lambda: growth_csv(made, trace),
                 file_name="one-new-row-cache.csv",
                 mime="text/csv",
                 on_click="ignore",
@@ -54,7 +54,7 @@ def take_away(page: Page, run: caching.SessionRun) -> None:
             )
             st.download_button(
                 "Bytes of every step (JSON)",
-                data=lambda: json.dumps(growth_table(payload(run), trace), ensure_ascii=False),
+                data=lambda: json.dumps(growth_table(made, trace), ensure_ascii=False),
                 file_name="one-new-row-cache.json",
                 mime="application/json",
                 on_click="ignore",
@@ -62,7 +62,7 @@ def take_away(page: Page, run: caching.SessionRun) -> None:
             )
             st.download_button(
                 "A page that plays offline (HTML)",
-                data=lambda: player(page, run),
+                data=lambda: player(growth_key(run.key), made, step),
                 file_name="one-new-row-cache.html",
                 mime="text/html",
                 on_click="ignore",
@@ -108,13 +108,9 @@ def growth_csv(made: dict[str, Any], trace: RunTrace) -> str:
     return out.getvalue()
 
 
-def player(page: Page, run: caching.SessionRun) -> str:
-    """Return the page that plays this growth without a server."""
-    key = growth_key(run.key)
-    view = components.StageView(run=key, step=state.step(page.slug), layer=0, head=0)
+def player(key: str, made: dict[str, Any], step: int) -> str:
+    """Return the page that plays a growth without a server; made outside any session."""
+    view = components.StageView(run=key, step=step, layer=0, head=0)
     return export.player_html(
-        {key: payload(run)},
-        {**asdict(view), "growth": key},
-        stage="growth",
-        player="growthplayer",
+        {key: made}, {**asdict(view), "growth": key}, stage="growth", player="growthplayer"
     )

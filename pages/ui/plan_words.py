@@ -71,8 +71,8 @@ def _full(result: PlanResult) -> str:
     if result.memory_full_context is None:
         return f"{name} ({memory}) never fills: the windows are full before."
     place = _tokens(result, result.memory_full_context)
-    rolling = " if windows roll" if windows(ask.model) else ""
-    return f"{name} ({memory}) is full with the weights{reserve} at {place}{rolling}."
+    rolling = " and rolling windows" if windows(ask.model) else ""
+    return f"{name} ({memory}) is full with the weights{reserve}{rolling} at {place}."
 
 
 def _fit(result: PlanResult) -> str:

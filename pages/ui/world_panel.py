@@ -14,7 +14,8 @@ from core.cost.overhead import (
 from pages.ui import units
 from pages.ui.text import literal_html
 
-_COLORS = {16: "var(--onr-cached)", 8: "var(--onr-new)", 4: "var(--onr-weights)"}
+_BITS = (16, 8, 4)
+"""Precisions are told apart by how full the dot is: colours have other meanings here."""
 
 
 def against_the_world() -> None:
@@ -65,10 +66,7 @@ def ratio_picture() -> str:
         grouped.setdefault(device, []).extend((dtype, ratio) for ratio in ratios)
     ordered = sorted(grouped.items(), key=lambda item: -max(r for _, r in item[1]))
     strips = "".join(_strip(device, dots) for device, dots in ordered)
-    key = "".join(
-        f'<span><i style="background:{color}"></i>{bits} bit weights</span>'
-        for bits, color in _COLORS.items()
-    )
+    key = "".join(f'<span><i data-bits="{n}"></i>{n} bit weights</span>' for n in _BITS)
     scale = "".join(f'<span style="left:{n}%">{n} %</span>' for n in (0, 25, 50, 75, 100))
     return (
         f'<div class="onr-world"><p class="onr-world-key">{key}'
@@ -81,7 +79,7 @@ def ratio_picture() -> str:
 def _strip(device: str, dots: list[tuple[str, float]]) -> str:
     marks = "".join(
         f'<i title="{literal_html(dtype)}: {units.percent(ratio)}" '
-        f'style="left:{ratio * 100:.1f}%;background:{_COLORS[bits_of(dtype)]}"></i>'
+        f'data-bits="{bits_of(dtype)}" style="left:{ratio * 100:.1f}%"></i>'
         for dtype, ratio in sorted(dots, key=lambda dot: dot[1])
     )
     return (

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { LinePainter, axisShare, clipSegment, drawPath, spreadLabels } from "../../assets/js/linechart.mjs"
+import { LinePainter, axisShare, clipSegment, drawPath, labelPlace, spreadLabels } from "../../assets/js/linechart.mjs"
 
 const axis = (min, max) => ({ min, max, label: "", ticks: [] })
 
@@ -65,4 +65,11 @@ test("an unknown scale falls back to the first", () => {
 test("corners of a line run through its points", () => {
   const corners = new LinePainter(chart, "linear", {}).corners(lay, [0, 4], [0, 8])
   assert.deepEqual(corners, [[10, 110], [110, 10]])
+})
+
+test("a mark's label stays in the chart and off the line", () => {
+  const room = { left: 0, top: 0, chartWidth: 400, chartHeight: 200, type: 14 }
+  assert.ok(labelPlace(100, 50, 80, room).dx > 0 && labelPlace(100, 50, 80, room).dy > 0)
+  assert.ok(labelPlace(380, 50, 80, room).dx < -80 && labelPlace(380, 50, 80, room).dy < 0)
+  assert.ok(labelPlace(10, 195, 80, room).dy < 0)
 })
