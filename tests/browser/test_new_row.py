@@ -192,3 +192,10 @@ def test_another_layer_keeps_the_head(go: Go) -> None:
     shown = stage(page).locator(".onr-head[aria-pressed=true]")
     expect(shown).to_have_attribute("aria-label", re.compile("^Layer 2, head 3"))
     expect(page.get_by_role("combobox", name="Head")).to_have_value("Head 3")
+
+
+def test_the_shapes_of_a_long_prefill_are_not_cut(go: Go) -> None:
+    page = go("new_row?prompt=" + "Lily%20had%20a%20ball.%20" * 60)
+    shapes = stage(page).locator(".onr-shapes")
+    expect(shapes).to_contain_text("(239, 239)")
+    assert shapes.evaluate("e => e.scrollWidth <= e.clientWidth")
