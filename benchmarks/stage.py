@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+import torch
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.app_browser import (
@@ -100,6 +101,7 @@ class Story:
 
 def measure() -> list[Figure]:
     """Step, play, run, count bytes and weigh sessions, each at its sizes."""
+    torch.set_num_threads(1)  # as the app serves; more threads wait for each other on a busy host
     model = load_model()
     most = model.config.max_seq_len - 1  # the last token that fits is chosen, not processed
     stories = {size: story_of(model, min(size, most)) for size in SIZES}
