@@ -1,18 +1,34 @@
 // @ts-check
 /** The stage of everything that is planned, not run: one chart, its numbers, what they say in words. */
 import { merged } from "./address.mjs"
-import { el, segmented, setAttr, setText } from "./dom.mjs"
+import { el, saveBlob, segmented, setAttr, setText } from "./dom.mjs"
 import { readTheme, sizeCanvas } from "./draw.mjs"
 import { LinePainter } from "./linechart.mjs"
 import { CanvasPen } from "./pen.mjs"
 import { SizeSliders } from "./sizes.mjs"
 import { storeGet, storeSubscribe } from "./store.mjs"
-import { pictureMenu } from "./takeaway.mjs"
+import { fileName, pictureMenu } from "./takeaway.mjs"
 
 const SAVED_CHART = { width: 1040, height: 560 }
 const SCALE_LABELS = { linear: "linear", log: "log" }
 /** Colours that only charts need, beside those of every stage. */
 const CHART_COLORS = ["weights", "weights-text", "k", "v"]
+
+/** One row a sampled place, one column a line; the numbers that were drawn.
+ * @param {import("./linechart.mjs").Chart} chart */
+export function linesCsv(chart) {
+  const cell = (/** @type {any} */ value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value))
+  const sampled = chart.lines.filter((line) => line.x.length === chart.lines[0].x.length)
+  const rows = chart.lines[0].x.map((x, i) => [x, ...sampled.map((line) => line.y[i])])
+  return [["x", ...sampled.map((line) => line.id)], ...rows].map((row) => row.map(cell).join(",")).join("\n") + "\n"
+}
+
+/** What the plan says, without words made for the screen. @param {any} plan */
+export const figuresJson = ({ title, figures, formulas, notes, charts }) =>
+  JSON.stringify({
+    title, figures, formulas: Object.fromEntries((formulas ?? []).map((/** @type {string[]} */ [named, numbers]) => [named, numbers])), notes,
+    curves: Object.fromEntries((charts ?? []).map((/** @type {any} */ chart) => [chart.id, chart.lines.map((/** @type {any} */ { id, x, y }) => ({ id, x, y }))])),
+  }, null, 1)
 
 /** The painter as the shared picture export sees it: one still picture of a fixed size. */
 class SavedChart {
@@ -74,7 +90,8 @@ class CurvesStage {
     this.views = el("div", { class: "onr-views" })
     this.scales = segmented("Scale", Object.entries(SCALE_LABELS), (value) => this.choose("scale", value))
     this.tools = el("div", { class: "onr-extras" }, this.views, this.scales.host)
-    pictureMenu(this.tools, () => this.frameNow(), () => this.data.title ?? "", signal)
+    const menu = pictureMenu(this.tools, () => this.frameNow(), () => this.data.title ?? "", signal)
+    this.addData(menu)
     this.canvas = /** @type {HTMLCanvasElement} */ (el("canvas", { role: "img" }))
     this.tip = el("div", { class: "onr-tip", hidden: true })
     this.picture = el("div", { class: "onr-chart" }, this.canvas, this.tip)
@@ -93,6 +110,20 @@ class CurvesStage {
     this.root.replaceChildren(el("div", { class: "onr-stage" }, sizes, this.body, this.words, this.folded, this.notes))
     this.canvas.addEventListener("pointermove", (event) => this.point(event), { signal })
     this.canvas.addEventListener("pointerleave", () => this.look(null), { signal })
+  }
+
+  /** The menu also gives the numbers away: the lines that are seen, and all figures with their formulas.
+   * @param {HTMLElement} menu */
+  addData(menu) {
+    const [opener, list] = /** @type {HTMLElement[]} */ ([...menu.children])
+    opener.textContent = "Take away ▾"
+    const item = (/** @type {string} */ text, /** @type {string} */ type, /** @type {string} */ extension, /** @type {() => string} */ make) =>
+      list.append(el("button", { type: "button", click: () => {
+        opener.click()
+        saveBlob(new Blob([make()], { type }), fileName(`${this.data.title} ${this.chartNow()?.id ?? ""}`, extension))
+      } }, text))
+    item("Save the lines (CSV)", "text/csv", "csv", () => linesCsv(/** @type {any} */ (this.chartNow())))
+    item("Save the figures (JSON)", "application/json", "json", () => figuresJson(this.data))
   }
 
   /** Streamlit calls this for each change of theme; the plan itself comes through the store. @param {any} component */

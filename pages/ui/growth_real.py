@@ -67,6 +67,7 @@ def growth_data(result: PlanResult, *, compare: bool) -> dict[str, Any]:
         },
         "tiles": _tiles(result),
         "words": plan_words.crossings(result),
+        "figures": plan_words.figures_of(result),
         "formulas": plan_words.formulas_of(result),
         "notes": plan_words.notes_of(result),
     }

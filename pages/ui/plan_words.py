@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import streamlit as st
 
 from core.cost.catalog import unverified_fields
@@ -115,6 +117,25 @@ def formulas_of(result: PlanResult) -> list[list[str]]:
         [formula.symbolic, f"{formula.text} {formula.unit}".rstrip()]
         for formula in result.formulas.values()
     ]
+
+
+def figures_of(result: PlanResult) -> dict[str, object]:
+    """Return the figures of a plan with their units in the names, for taking away."""
+    ask = result.request
+    figures = {
+        field.name: getattr(result, field.name)
+        for field in fields(result)
+        if field.name not in ("request", "formulas", "notes")
+    }
+    asked = {
+        "model": ask.model.name,
+        "accelerator": None if ask.accelerator is None else ask.accelerator.name,
+        "n_devices": ask.n_devices,
+        "context": ask.context,
+        "batch": ask.batch,
+        "kind": "modelled",
+    }
+    return asked | figures
 
 
 def notes_of(result: PlanResult) -> list[str]:

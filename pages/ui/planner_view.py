@@ -92,6 +92,7 @@ def planner_data(result: PlanResult) -> dict[str, Any]:
         "sizes": plan_inputs.sizes(),
         "tiles": planner_tiles(result),
         "words": planner_words(result),
+        "figures": plan_words.figures_of(result),
         "formulas": plan_words.formulas_of(result),
         "notes": [*plan_words.notes_of(result), *machine_notes(result)],
     }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
@@ -98,6 +100,20 @@ def test_the_pointer_reads_values_off(planner: Page) -> None:
     expect(tip).to_be_visible()
     expect(tip).to_contain_text("requests")
     expect(tip).to_contain_text("floor:")
+
+
+def test_picture_and_numbers_can_be_taken_away(planner: Page, tmp_path: Path) -> None:
+    menu = planner.get_by_role("button", name="Take away")
+    for name, extension in (("Save as SVG", "svg"), ("Save the figures (JSON)", "json")):
+        menu.click()
+        with planner.expect_download() as download:
+            planner.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename.endswith(f".{extension}")
+        download.value.save_as(tmp_path / f"plan.{extension}")
+    assert "59 requests fit" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    figures = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))["figures"]
+    assert figures["model"] == "Llama 3.1 8B"
+    assert figures["itl_floor_s"] == pytest.approx(4.8e-3, rel=0.01)
 
 
 def test_formulas_unfold(planner: Page) -> None:

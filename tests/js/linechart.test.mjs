@@ -1,5 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
+import { figuresJson, linesCsv } from "../../assets/js/curves.mjs"
 import { LinePainter, axisShare, clipSegment, drawPath, labelPlace, spreadLabels } from "../../assets/js/linechart.mjs"
 
 const axis = (min, max) => ({ min, max, label: "", ticks: [] })
@@ -72,4 +73,11 @@ test("a mark's label stays in the chart and off the line", () => {
   assert.ok(labelPlace(100, 50, 80, room).dx > 0 && labelPlace(100, 50, 80, room).dy > 0)
   assert.ok(labelPlace(380, 50, 80, room).dx < -80 && labelPlace(380, 50, 80, room).dy < 0)
   assert.ok(labelPlace(10, 195, 80, room).dy < 0)
+})
+
+test("lines are taken away as they were drawn", () => {
+  assert.equal(linesCsv(chart), "x,a,b\n1,2,1\n2,4,1\n4,8,1\n")
+  const found = JSON.parse(figuresJson({ title: "t", figures: { batch: 1 }, formulas: [["a = b", "1 = 1"]], notes: [], charts: [chart] }))
+  assert.deepEqual(found.curves.c[0], { id: "a", x: [1, 2, 4], y: [2, 4, 8] })
+  assert.deepEqual(found.formulas, { "a = b": "1 = 1" })
 })

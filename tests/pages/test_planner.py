@@ -65,6 +65,14 @@ def test_the_big_number_is_the_floor_of_the_plan(planner: AppTest) -> None:
     assert [chart["id"] for chart in data["charts"]] == ["batch", "context", "rates", "roofline"]
 
 
+def test_the_figures_to_take_away_are_those_of_the_plan(planner: AppTest) -> None:
+    figures = stage_data(planner)["figures"]
+    result = plan(PlanRequest(find_model("Llama 3.1 8B"), 8192, 1, H100))
+    assert figures["kind"] == "modelled"
+    for name in ("itl_floor_s", "max_batch", "kv_bytes_total", "binding", "energy_j_per_token"):
+        assert figures[name] == getattr(result, name)
+
+
 def test_a_slider_moves_the_plan(planner: AppTest) -> None:
     slide(planner, batch=16)
     result = plan(PlanRequest(find_model("Llama 3.1 8B"), 8192, 16, H100))
