@@ -16,12 +16,16 @@ class Caps:
     """Limits of one deployment.
 
     mode: "on" allows all, "light" only the probe and the shipped model, "off" nothing.
+    max_probe_bytes: None lets the probe's buffer be past all caches, as it should be. n_threads:
+    None lets a short sweep choose; a host that serves others too may leave it fewer.
     max_weight_bytes: None leaves the size to the memory that is free. max_run_s: a run that
     takes longer is stopped. max_queue: waiting measurements.
     """
 
     mode: str = "on"
     max_weight_bytes: int | None = None
+    max_probe_bytes: int | None = None
+    n_threads: int | None = None
     max_run_s: float = 600.0
     max_queue: int = 32
     max_steps: int = 20_000
@@ -54,6 +58,8 @@ class Caps:
         return Caps(
             mode=mode,
             max_weight_bytes=limit("MAX_BYTES", None),
+            max_probe_bytes=limit("MAX_PROBE_BYTES", None),
+            n_threads=limit("THREADS", None),
             max_run_s=float(limit("MAX_SECONDS", int(plain.max_run_s)) or 0),
             max_queue=limit("MAX_QUEUE", plain.max_queue) or 0,
             max_steps=limit("MAX_STEPS", plain.max_steps) or 0,
@@ -70,17 +76,22 @@ class Caps:
             raise ValueError("Weights-heavy measurements are switched off on this deployment.")
         if spec.n_steps > self.max_steps:
             raise ValueError(f"n_steps must be 1 to {self.max_steps} here, got {spec.n_steps}")
+        if self.max_probe_bytes is not None:
+            wanted = spec.probe_bytes or self.max_probe_bytes
+            spec = replace(spec, probe_bytes=min(wanted, self.max_probe_bytes))
+        if self.n_threads is not None:
+            spec = replace(spec, n_threads=self.n_threads)
         limit = self.max_weight_bytes
         if limit is None or not spec.is_heavy:
             return spec
         if spec.config is None and spec.weight_bytes is None:
             return replace(spec, weight_bytes=limit)
-        wanted = spec.weight_bytes
+        n_bytes = spec.weight_bytes
         if spec.config is not None:
-            wanted = spec.config.n_params * ITEM_BYTES[spec.dtype]
-        if wanted is not None and wanted > limit:
+            n_bytes = spec.config.n_params * ITEM_BYTES[spec.dtype]
+        if n_bytes is not None and n_bytes > limit:
             raise ValueError(
                 f"This deployment allows weights of at most {limit / 1e9:g} GB, "
-                f"{wanted / 1e9:g} GB were asked for."
+                f"{n_bytes / 1e9:g} GB were asked for."
             )
         return spec

@@ -370,6 +370,15 @@ def test_caps_let_the_light_runs_through_and_cut_an_open_size() -> None:
     assert Caps(max_weight_bytes=10**8).allowed(MeasureSpec()).weight_bytes == 10**8
 
 
+def test_a_deployment_may_cap_probe_and_threads() -> None:
+    prefix = "ONE_NEW_ROW_MEASURE"
+    caps = Caps.from_environment({f"{prefix}_MAX_PROBE_BYTES": "1000000", f"{prefix}_THREADS": "1"})
+    assert caps.allowed(MeasureSpec()).n_threads == 1
+    assert caps.allowed(MeasureSpec()).probe_bytes == 1_000_000
+    assert caps.allowed(MeasureSpec(probe_bytes=500_000)).probe_bytes == 500_000
+    assert Caps().allowed(MeasureSpec()).probe_bytes is None
+
+
 def test_caps_come_from_the_environment() -> None:
     caps = Caps.from_environment(
         {"ONE_NEW_ROW_MEASURE": "light", "ONE_NEW_ROW_MEASURE_MAX_BYTES": "500000000"}
