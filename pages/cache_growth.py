@@ -4,17 +4,20 @@ from pages.ui.registry import page, routed
 
 routed()
 
-from pages.ui import growth_live, growth_real, runbar, runs, scaffold, stages  # noqa: E402
+from pages.ui import growth_live, growth_real, plan_words, runbar, runs, scaffold, stages  # noqa: E402
 
 PAGE = page("cache_growth")
 
 stages.follow(PAGE.slug)
+plan_words.style()
 settings = runbar.run_bar(picks_head=False)
 shown = runs.shown_run(settings, stages.steps_needed(PAGE.slug))
 scaffold.heading(PAGE, shown.messages)
 if shown.run is not None:
     growth_live.stage(PAGE, shown.run, settings)
 scaffold.notes(shown.messages)
+if shown.run is not None:
+    growth_live.predict(shown.run)
 growth_real.real_models(PAGE.slug)
 scaffold.code_that_ran(
     "how the cache stores a token",

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from core.decode.records import RunTrace
-from pages.ui import caching, components, export, stages, state
+from pages.ui import caching, components, export, stages, state, units
 from pages.ui.growth_payload import growth_key, growth_payload
 from pages.ui.registry import Page
 from pages.ui.settings import RunSettings
@@ -35,6 +35,39 @@ def payload(run: caching.SessionRun) -> dict[str, Any]:
         st.session_state[_MADE] = made
     found: dict[str, Any] = made[1]
     return found
+
+
+def predict(run: caching.SessionRun) -> None:
+    """Ask how the cache grows, and answer with the bytes that were measured."""
+    if state.lecture():
+        return
+    first, last = run.trace.steps[0], run.trace.steps[-1]
+    answers = ("the same", "twice as large", "four times as large", "it depends on the text")
+    with st.expander("Predict first", icon=":material/psychology:"):
+        chosen = st.radio(
+            "A conversation gets twice as long. How large is its K/V cache then?",
+            answers,
+            index=None,
+            horizontal=True,
+            key="predict_growth",
+        )
+        if chosen is not None:
+            each = units.exact_bytes(first.kv_bytes_in_use // first.context_len)
+            measured = (
+                f"Measured here: {first.context_len} tokens in "
+                f"{units.exact_bytes(first.kv_bytes_in_use)}, {last.context_len} tokens in "
+                f"{units.exact_bytes(last.kv_bytes_in_use)}, so "
+                f"{each} a token each time."
+            )
+            st.markdown(f"{_VERDICTS[answers.index(chosen)]} {measured}")
+
+
+_VERDICTS = (
+    "No: every token leaves a key and a value in every layer, and none is dropped.",
+    "Yes: each token adds the same bytes, so twice the tokens are twice the bytes.",
+    "No: the scores of a whole prefill grow with the square; what is stored does not.",
+    "No: a key has the same size whatever its token says.",
+)
 
 
 def take_away(page: Page, run: caching.SessionRun) -> None:

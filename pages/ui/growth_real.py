@@ -24,7 +24,7 @@ def real_models(slug: str) -> None:
     """Draw the section; its widgets rerun nothing but itself."""
     choices.collect()
     st.subheader("The same line for real models", anchor="real-models")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with plan_inputs.controls():
         plan_inputs.model_select()
         plan_inputs.cache_select("Cache precision", 190)
         plan_inputs.accelerator_select()

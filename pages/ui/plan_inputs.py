@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.cost import checks
 from core.cost.catalog import accelerator_names, find_accelerator
@@ -32,6 +33,13 @@ def plan_request(**changed: Any) -> PlanRequest:
         **changed,
     }
     return PlanRequest(**fields)
+
+
+def controls() -> DeltaGenerator:
+    """Return the row that the choices stand in."""
+    return st.container(
+        horizontal=True, vertical_alignment="bottom", gap="small", key="onr_plan_controls"
+    )
 
 
 def model_select() -> None:

@@ -150,5 +150,6 @@ def notes_of(result: PlanResult) -> list[str]:
 
 
 def style() -> None:
-    """Draw the style of what stands outside the stage."""
-    st.html(f"<style>{assets.read('css/plan.css')}</style>")
+    """Draw the style of what stands outside the stage; a lecture folds the choices away."""
+    folded = ".st-key-onr_plan_controls { display: none; }" if state.lecture() else ""
+    st.html(f"<style>{assets.read('css/plan.css')}{folded}</style>")

@@ -53,7 +53,7 @@ def planner_request() -> PlanRequest:
 
 
 def _controls() -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with plan_inputs.controls():
         plan_inputs.model_select()
         plan_inputs.accelerator_select()
         st.selectbox("Devices", list(DEVICES), width=84, help=DEVICES_HELP,
