@@ -119,6 +119,8 @@ export class LatencyPainter {
     const below = foot + lay.type * 1.1
     pen.text(axis.first, lay.left, below, words)
     pen.text(axis.tokens, lay.left + lay.stripWidth, below, { ...words, align: "right" })
+    this.payload.overlays.forEach((/** @type {any} */ other, /** @type {number} */ i) =>
+      pen.text(other.label, lay.left + lay.stripWidth / 2, below + (i - (this.payload.overlays.length - 1)) * lay.type, { ...words, fill: theme[other.color], align: "center" }))
     if (axis.often && lay.histogramWidth > 60) pen.text(axis.often, lay.histogramX, below, words)
     if (axis.beyond) pen.text(axis.beyond, lay.left + lay.stripWidth, lay.type * 0.7, { ...words, fill: theme["limit-text"], align: "right" })
   }

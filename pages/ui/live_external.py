@@ -132,8 +132,8 @@ def _prediction() -> PlanResult | None:
         if model == NONE:
             return None
         accelerator = st.selectbox(
-            "on", accelerator_names(), key="live_predict_accelerator",
-            persist_state="session", width=230,
+            "on", accelerator_names(), index=accelerator_names().index("H100 SXM 80GB"),
+            key="live_predict_accelerator", persist_state="session", width=230,
         )  # fmt: skip
         dtype = st.selectbox(
             "weights", list(FORMATS), index=list(FORMATS).index("bfloat16"),

@@ -31,7 +31,17 @@ def results(kept: Sequence[KeptResult], shown: int | None) -> None:
     )
     rows = [_row(one) for one in kept]
     mark = next((i for i, one in enumerate(kept) if one.id == shown), None)
-    head = ("measured", "what", "ITL p50", "p99", "achieved", "of measured", "device", "threads")
+    head = (
+        "when",
+        "what",
+        "ITL p50",
+        "p99",
+        "achieved",
+        "of the reads",
+        "threads",
+        "device",
+        "kind",
+    )
     live_table.table(head, rows, mark)
 
 
@@ -47,7 +57,7 @@ def _title(result: MeasureResult) -> str:
 def _row(one: KeptResult) -> tuple[str, ...]:
     result = one.result
     when, title = live_words.age(one.age_s), _title(result)
-    where = (result.conditions.device_name, units.count(result.n_threads))
+    where = (units.count(result.n_threads), result.conditions.device_name, "measured")
     if not result.points:
         rate = units.byte_rate(result.probe.median_bytes_per_s, 3)
         return when, title, "", "", rate, "", *where

@@ -8,6 +8,8 @@ import streamlit as st
 
 from pages.ui.text import literal_html
 
+LONG = 48
+"""Longer texts break over lines; shorter ones stay on one, and the table scrolls."""
 _MARK = ' aria-current="true"'
 
 
@@ -19,15 +21,18 @@ def table_html(head: Sequence[str], rows: Sequence[Sequence[str]], mark: int | N
     """  # noqa: E501
     top = "".join(f"<th>{literal_html(cell)}</th>" for cell in head)
     body = "".join(
-        f"<tr{_MARK if index == mark else ''}>"
-        + "".join(f"<td>{literal_html(cell)}</td>" for cell in row)
-        + "</tr>"
+        f"<tr{_MARK if index == mark else ''}>" + "".join(_cell(cell) for cell in row) + "</tr>"
         for index, row in enumerate(rows)
     )
     return (
         f'<div class="onr-live-table"><table><thead><tr>{top}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _cell(text: str) -> str:
+    long = ' class="onr-long"' if len(text) > LONG else ""
+    return f"<td{long}>{literal_html(text)}</td>"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], mark: int | None = None) -> None:
