@@ -6,14 +6,12 @@ the roofline beside it asks the server, and is held against an empty fragment in
 
 from __future__ import annotations
 
-import os
-import shutil
 import statistics
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
+from benchmarks.app_browser import VIEWPORT, WATCH, EmptyFragment, chromium, served, settled
 from benchmarks.figures import Figure, median_ratio
-from benchmarks.planner import FLAGS, WATCH, _server, _Stepper
 
 TITLE = "Weight sweep: frames, rows and precision to paint"
 PLAY_MS = 5000
@@ -61,25 +59,17 @@ TO_PAINT = """
 
 def measure() -> list[Figure]:
     """Play the largest matrix, change what the browser can change, then what the server must."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    with (
-        _server("app.py") as app,
-        _server("benchmarks/apps/empty_fragment.py") as floor,
-        sync_playwright() as driver,
-    ):
-        browser = driver.chromium.launch(executable_path=path, args=FLAGS)
-        page = _opened(browser, f"{app}/weight_sweep?matrix=lm_head")
-        figures = [*_frames(page), *_changes(page), *_roofline(browser, page, floor)]
-        browser.close()
-    return figures
+    with served() as app, served(EmptyFragment.SCRIPT) as floor, chromium() as browser:
+        page = _opened(browser, f"{app.url}/weight_sweep?matrix=lm_head")
+        return [*_frames(page), *_changes(page), *_roofline(browser, page, floor.url)]
 
 
 def _opened(browser: Browser, url: str) -> Page:
-    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page = browser.new_page(viewport=VIEWPORT)
     page.set_default_timeout(120_000)  # a busy host may take its time to load torch
     page.add_init_script(WATCH + STAGE)
     page.goto(url)
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    settled(page)
     page.locator(".onr-sweep-picture canvas").first.wait_for()
     page.locator(".js-plotly-plot").first.wait_for()
     return page
@@ -92,7 +82,7 @@ def _frames(page: Page) -> list[Figure]:
         box = page.get_by_label("Number of rows, R")
         box.fill(str(rows))
         box.press("Enter")
-        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+        settled(page)
         page.locator(".onr-sweep-picture canvas").first.wait_for()
         page.get_by_role("slider", name="Step", exact=True).fill(str(FIRST_COLUMN))
         page.get_by_role("button", name="Play", exact=True).click()
@@ -127,10 +117,10 @@ def _changes(page: Page) -> list[Figure]:
 
 def _roofline(browser: Browser, page: Page, floor: str) -> list[Figure]:
     """From the browser's send to the new words under the roofline, beside an empty fragment."""
-    empty = _Stepper(browser, floor, "floor_slider", ".st-key-floor_value")
+    empty = EmptyFragment(browser, floor)
     empties, times = [], []
     for turn in range(2 * ROUNDS + 2):
-        empties.append(empty.step(forward=turn % 2 == 0))
+        empties.append(empty.step())
         page.bring_to_front()
         before = page.evaluate("() => window.__seen('.onr-finding', null)")
         rows = "8" if turn % 2 == 0 else "64"
@@ -139,7 +129,7 @@ def _roofline(browser: Browser, page: Page, floor: str) -> list[Figure]:
             rows,
         )
         times.append(page.evaluate("(b) => window.__changed('.onr-finding', null, b)", before))
-        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+        settled(page)
     ratio = median_ratio(times[2:], empties[2:])
     return [
         Figure("empty fragment, send to paint", statistics.median(empties[2:]), "ms"),

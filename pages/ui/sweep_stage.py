@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -78,7 +79,9 @@ def shown_sweep(settings: RunSettings, trace: RunTrace) -> tuple[Sweep | None, t
     try:
         key = _key(settings, trace)
         if made is None or made[0] != key:
-            made = (key, sweep_payload(caching.models().get("float32"), trace, key))
+            payload = sweep_payload(caching.models().get("float32"), trace, key)
+            # Never the same message twice, for the reason given in `_unlike_before`.
+            made = (key, {**payload, "made": secrets.token_hex(8)})
             st.session_state[_MADE] = made
     except (ValueError, CheckpointError) as error:
         problems.append(str(error))
@@ -144,11 +147,22 @@ def stage(sweep: Sweep, trace: RunTrace) -> None:
     """
     sent: dict[str, Any] | None = st.session_state.get(_VIEW)
     if sent is None or st.session_state.get(_WHOLE) or sent["sweep"] != str(sweep.key):
-        sent = stage_view(sweep, trace)
+        sent = _unlike_before(stage_view(sweep, trace), sent)
         st.session_state[_VIEW] = sent
     names = ("pick", "step")
     callbacks = {f"on_{name}_change": _nothing for name in names}
     _component()(key=STAGE, data=sent, **callbacks)
+
+
+def _unlike_before(view: dict[str, Any], sent: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what was sent last where nothing has changed, else a view that was never sent.
+
+    A browser keeps large messages for a few runs and a server refers to them. A view that came
+    back while the browser was just dropping it would end the connection, so none comes back.
+    """
+    if sent is not None and {**sent, "made": 0} == {**view, "made": 0}:
+        return sent
+    return {**view, "made": (0 if sent is None else sent["made"]) + 1}
 
 
 def stage_view(sweep: Sweep, trace: RunTrace) -> dict[str, Any]:

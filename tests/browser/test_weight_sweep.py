@@ -99,6 +99,20 @@ def test_rows_and_precision_change_at_once_and_weight_bytes_stay(go: Go) -> None
     expect(page.locator(".onr-finding").first).to_contain_text("3.56 FLOP per byte is left of")
 
 
+def test_quick_changes_there_and_back_lose_neither_the_last_nor_the_connection(go: Go) -> None:
+    page = opened(go, "?columns=352")
+    precision = stage(page).get_by_label("Precision of the weights")
+    for name in ("int4", "int8", "float32") * 4:
+        precision.select_option(name)
+    stage(page).get_by_role("button", name="batch 8").click()
+    expect(tile(page, "bytes")).to_have_text("180,224 B")
+    expect(page.locator(".onr-finding").first).to_contain_text("4.00 FLOP per byte is left of")
+    for matrix in ("k", "q", "v", "k", "q", "k"):
+        stage(page).get_by_label("Matrix").select_option(matrix)
+    expect(stage(page).locator(".onr-counter")).to_have_text("0 / 64")
+    expect(page).to_have_url(re.compile("matrix=k"))
+
+
 def test_rows_that_cannot_be_leave_the_last_picture(go: Go) -> None:
     page = opened(go, "?columns=10&rows=8")
     flops = f"{2 * 8 * D_IN * 10:,}"
