@@ -10,6 +10,8 @@ import { storeGet, storeSubscribe } from "./store.mjs"
 import { fileName, pictureMenu } from "./takeaway.mjs"
 
 const SAVED_CHART = { width: 1040, height: 560 }
+/** How long a slider must rest before the address follows. */
+const FOLLOW_MS = 200
 const SCALE_LABELS = { linear: "linear", log: "log" }
 /** Colours that only charts need, beside those of every stage. */
 const CHART_COLORS = ["weights", "weights-text", "k", "v"]
@@ -67,6 +69,8 @@ class CurvesStage {
     /** @type {((name: string, value: any) => void)|null} */
     this.send = null
     this.reports = 0
+    /** @type {any} */
+    this.following = 0
     /** @type {Record<string, string>} what the viewer chose here; the server need not know */
     this.chosen = { view: "", scale: "" }
     /** @type {number|null} */
@@ -146,11 +150,17 @@ class CurvesStage {
     if (this.theme) this.refresh()
   }
 
-  /** The address names what is seen: a slider draws no page again that could do it. @param {any} address */
+  /** The address names what is seen: a slider draws no page again that could do it. Browsers allow
+   * few changes a second, so it waits until the hand rests. @param {any} address */
   follow(address) {
+    clearTimeout(this.following)
     if (!address || !this.send) return
-    const search = merged(location.search, address.wanted, address.names)
-    if (search !== location.search) history.replaceState(history.state, "", location.pathname + search + location.hash)
+    const { pathname } = location
+    this.following = setTimeout(() => {
+      const search = merged(location.search, address.wanted, address.names)
+      if (location.pathname !== pathname || search === location.search) return
+      history.replaceState(history.state, "", pathname + search + location.hash)
+    }, FOLLOW_MS)
   }
 
   retheme() {
@@ -202,18 +212,43 @@ class CurvesStage {
     const { big, tiles = [], words = [], stack = [], notes = [] } = this.data
     setText(this.notes, notes.join(" "))
     this.showFormulas()
-    this.big.replaceChildren(...(big ? [
-      el("div", { class: "onr-big-label" }, big.label, el("span", { class: "onr-kind" }, big.kind)),
-      el("div", { class: "onr-big-value" }, big.value), el("div", { class: "onr-beside" }, big.beside)] : []))
-    this.tiles.replaceChildren(...tiles.map((/** @type {any} */ tile) =>
-      el("div", { class: "onr-tile", "data-id": tile.id },
-        el("dt", {}, tile.label, tile.kind ? el("span", { class: "onr-kind" }, tile.kind) : null),
-        el("dd", {}, el("span", { class: "onr-value" }, tile.value), el("span", { class: "onr-beside" }, tile.beside)))))
+    this.showBig(big)
+    this.showTiles(tiles)
     if (JSON.stringify(words) !== this.wordsKey) {
       this.wordsKey = JSON.stringify(words)
       this.words.replaceChildren(...words.map((/** @type {string} */ text) => el("li", {}, text)))
     }
     this.showStack(stack)
+  }
+
+  /** @param {any} big the one number above all others */
+  showBig(big) {
+    this.big.hidden = !big
+    if (!big) return
+    if (!this.bigParts) {
+      const [name, kind, value, beside] = [el("span"), el("span", { class: "onr-kind" }), el("div", { class: "onr-big-value" }), el("div", { class: "onr-beside" })]
+      this.big.replaceChildren(el("div", { class: "onr-big-label" }, name, kind), value, beside)
+      this.bigParts = { label: name, kind, value, beside }
+    }
+    for (const [part, node] of Object.entries(this.bigParts)) setText(node, big[part])
+  }
+
+  /** Numbers change in place; only other numbers than before are built anew. @param {any[]} tiles */
+  showTiles(tiles) {
+    const key = tiles.map((tile) => tile.id).join()
+    if (key !== this.tilesKey) {
+      this.tilesKey = key
+      this.tileParts = tiles.map(({ id }) => {
+        const [label, value, beside] = [el("dt"), el("span", { class: "onr-value" }), el("span", { class: "onr-beside" })]
+        return { tile: el("div", { class: "onr-tile", "data-id": id }, label, el("dd", {}, value, beside)), label, value, beside }
+      })
+      this.tiles.replaceChildren(...this.tileParts.map(({ tile }) => tile))
+    }
+    this.tileParts?.forEach((parts, i) => {
+      setText(parts.label, tiles[i].label)
+      setText(parts.value, tiles[i].value)
+      setText(parts.beside, tiles[i].beside)
+    })
   }
 
   /** Every figure in names and in numbers, once somebody wants to see it. */
@@ -227,17 +262,25 @@ class CurvesStage {
   showStack(stack) {
     this.stack.hidden = stack.length === 0
     if (!stack.length) return
-    setAttr(this.stack, "aria-label", stack.map((part) => `${part.label} ${part.value}`).join(", "))
-    const bar = el("div", { class: "onr-stack-bar" })
-    const keys = el("div", { class: "onr-stack-keys" })
-    for (const part of stack) {
-      const block = el("i", { "data-color": part.color })
-      block.style.flexGrow = String(part.share)
-      if (part.share > 0) bar.append(block)
-      keys.append(el("div", { class: "onr-stack-key", "data-color": part.color },
-        el("strong", {}, part.label), el("span", { class: "onr-beside" }, part.value)))
+    const key = stack.map((part) => [part.label, part.color].join()).join("|")
+    if (key !== this.stackKey) {
+      this.stackKey = key
+      this.stackTitle = el("div", { class: "onr-stack-title" })
+      this.stackParts = stack.map((part) => {
+        const value = el("span", { class: "onr-beside" })
+        return { block: el("i", { "data-color": part.color }), value, entry: el("div", { class: "onr-stack-key", "data-color": part.color }, el("strong", {}, part.label), value) }
+      })
+      this.stack.replaceChildren(this.stackTitle, el("div", { class: "onr-stack-body" },
+        el("div", { class: "onr-stack-bar" }, ...this.stackParts.map(({ block }) => block)),
+        el("div", { class: "onr-stack-keys" }, ...this.stackParts.map(({ entry }) => entry))))
     }
-    this.stack.replaceChildren(el("div", { class: "onr-stack-title" }, this.data.stack_title), el("div", { class: "onr-stack-body" }, bar, keys))
+    setText(/** @type {HTMLElement} */ (this.stackTitle), this.data.stack_title)
+    this.stackParts?.forEach(({ block, value }, i) => {
+      block.hidden = stack[i].share === 0
+      block.style.flexGrow = String(stack[i].share)
+      setText(value, stack[i].value)
+    })
+    setAttr(this.stack, "aria-label", stack.map((part) => `${part.label} ${part.value}`).join(", "))
   }
 
   schedule() {
@@ -288,6 +331,7 @@ class CurvesStage {
 
   dispose() {
     this.control.abort()
+    clearTimeout(this.following)
     cancelAnimationFrame(this.raf)
   }
 }
