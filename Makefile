@@ -41,7 +41,8 @@ test-js:  ## JavaScript helpers, with node's own test runner
 
 test-browser: $(VENV)/dev.stamp  ## every page in a real browser
 	scripts/install_chromium
-	$(BIN)/python -m pytest tests/browser -n 2
+	# Two browsers starve each other on two busy cores: what fails beside another runs once more alone.
+	$(BIN)/python -m pytest tests/browser -n 2 || $(BIN)/python -m pytest tests/browser --last-failed
 
 fix: $(VENV)/dev.stamp  ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
