@@ -19,7 +19,7 @@ DotKind = Literal["sweep", "preset", "step", "prefill"]
 MAX_ROOFS = 3
 
 _DASHES = ("solid", "dash", "dot")
-_LEFT, _RIGHT = 0.1, 5000.0
+_LEFT, _RIGHT = 0.05, 5000.0
 
 
 @dataclass(frozen=True)
@@ -151,13 +151,14 @@ def _dots(placed: Sequence[tuple[Dot, AcceleratorSpec]], theme: Theme) -> dict[s
     ink, quiet = GROUND[theme]["ink"], colour("cached").text(theme)
     ground, orange = GROUND[theme]["ground"], colour("weights").fill
     pairs = list(zip(placed, points, strict=True))
+    alone = len({roof.name for _, roof in placed}) == 1
     return {
         "type": "scatter",
         "x": [point.intensity for point in points],
         "y": [point.attainable_flops_per_s for point in points],
         "mode": "markers+text",
         "text": _labels(placed),
-        "textposition": [_label_place(dot, point) for (dot, _), point in pairs],
+        "textposition": [_label_place(dot, point, alone=alone) for (dot, _), point in pairs],
         "textfont": {"size": [13 if is_present else 12 for is_present in present], "color": ink},
         "marker": {
             "symbol": [_SYMBOLS[dot.kind] for dot, _ in placed],
@@ -175,17 +176,25 @@ def _dots(placed: Sequence[tuple[Dot, AcceleratorSpec]], theme: Theme) -> dict[s
 
 
 def _labels(placed: Sequence[tuple[Dot, AcceleratorSpec]]) -> list[str]:
-    """The words beside the dots: bold for the present sweep, only once for its other roofs."""
+    """The words beside the dots, bold for the present sweep.
+
+    Under several roofs only that one is named, once, or lines and words would cross.
+    """
     first = placed[0][1] if placed else None
+    alone = all(roof is first for _, roof in placed)
     return [
-        "" if roof is not first else f"<b>{dot.label}</b>" if dot.kind == "sweep" else dot.label
+        f"<b>{dot.label}</b>"
+        if dot.kind == "sweep" and roof is first
+        else dot.label
+        if alone
+        else ""
         for dot, roof in placed
     ]
 
 
-def _label_place(dot: Dot, point: RooflinePoint) -> str:
+def _label_place(dot: Dot, point: RooflinePoint, *, alone: bool) -> str:
     """Below the roof on the right, but above it by wish, and never over the right edge."""
-    if dot.above:
+    if dot.above or not alone:
         return "top left"
     return "bottom center" if point.intensity > _RIGHT / 10 else "bottom right"
 
