@@ -17,6 +17,7 @@ from pages.ui import (
     live_settings,
     live_step,
     live_sweeps,
+    state,
 )
 from pages.ui.live_desk import Moment
 from pages.ui.scaffold import Message, dropped_messages
@@ -30,7 +31,15 @@ _SECTION = "live_section"
 
 def style() -> None:
     """Put the style of what stands around the stage into the page."""
-    st.html(f"<style>{assets.styles('livepage')}</style>")
+    st.html(f"<style>{assets.styles('livepage')}{_LECTURE if state.lecture() else ''}</style>")
+
+
+_LECTURE = (
+    ".st-key-live_batch, .st-key-live_context, .st-key-onr_live_more { display: none }"
+    " .st-key-live_weights, .st-key-live_weights [data-testid=stSelectbox]"
+    " { width: 240px !important }"
+)
+"""In lecture mode the row keeps what a lecture needs: device, weights, Measure, Stop."""
 
 
 def controls(now: Moment) -> None:
