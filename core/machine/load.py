@@ -30,6 +30,19 @@ class OtherLoad:
         )
 
 
+def free_cpus_lately(n_cpus: int, load_average: float | None = None) -> int:
+    """Processors that the load of the last minute leaves free, at least one.
+
+    It is how many threads to begin with: one that must wait for a busy processor stops all.
+
+    >>> free_cpus_lately(8, 2.2), free_cpus_lately(2, 17.0)
+    (6, 1)
+    """
+    if load_average is None:
+        load_average = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1, n_cpus - round(load_average))
+
+
 class LoadMeter:
     """Meters the other load between two readings, from /proc/stat less one process's own time.
 

@@ -20,7 +20,7 @@ from core.machine.decomposition import decompose, waterfall
 from core.machine.device import available_memory_bytes, find_device
 from core.machine.fit import LineFit, fit_line
 from core.machine.jsonable import to_plain
-from core.machine.load import LoadMeter
+from core.machine.load import LoadMeter, free_cpus_lately
 from core.machine.prefill import time_prefill
 from core.machine.prepare import Preparation
 from core.machine.probe import MIN_RUNS, ReadProbe
@@ -75,7 +75,7 @@ class Measurement:
         if self._spec.n_threads is not None:
             torch.set_num_threads(self._spec.n_threads)
         elif self._device.kind == "cpu":
-            torch.set_num_threads(self._device.n_cpus)
+            torch.set_num_threads(free_cpus_lately(self._device.n_cpus))
         if self._spec.kind != "probe":
             prepared = Preparation(self._spec, self._device, self._clock, self._say)
             series = [Series.start(runner) for runner in prepared.runners()]
