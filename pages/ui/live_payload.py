@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from core.machine.floor_parts import floor_parts
@@ -89,8 +89,12 @@ def payload(picture: Picture, words: Words) -> dict[str, Any]:
     }
 
 
-def _drawn(picture: Picture, overlays: Sequence[Overlay]) -> dict[str, Any]:
-    """The part of the payload that is drawn; without samples there is nothing to draw."""
+@lru_cache(maxsize=8)
+def _drawn(picture: Picture, overlays: tuple[Overlay, ...]) -> dict[str, Any]:
+    """The part of the payload that is drawn, made once for all who watch.
+
+    Without samples there is nothing to draw.
+    """
     samples = picture.samples_s
     if not samples or picture.figures is None:
         return {
@@ -102,7 +106,7 @@ def _drawn(picture: Picture, overlays: Sequence[Overlay]) -> dict[str, Any]:
         }  # fmt: skip
     floors_s = [seconds for _, _, seconds in picture.floors]
     planned = picture.planned
-    overlays = [replace(other, samples_s=other.samples_s[:planned]) for other in overlays]
+    overlays = tuple(replace(other, samples_s=other.samples_s[:planned]) for other in overlays)
     others = [percentile(other.samples_s, 90) for other in overlays]
     top = live_series.axis_top(samples, [*floors_s[:1], *others])
     n_beyond = sum(s * 1e3 > top for s in samples)
