@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Percentiles of inter-token gaps, by the nearest rank; all None without a gap.
+    """Percentiles of inter-token gaps, as :func:`percentile` takes them; all None without a gap.
 
     Units: seconds
     """
@@ -82,19 +82,33 @@ def burst_latency(
     return span / sum(n_tokens for _, n_tokens in bursts), span / len(bursts)
 
 
-def percentiles(gaps_s: Sequence[float]) -> Percentiles:
-    """Return p50, p90, p99 by the nearest rank, the minimum and the number of gaps.
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The percentile with linear interpolation between the ranks, as numpy's default.
 
-    >>> percentiles([4.0, 1.0, 3.0, 2.0])
-    Percentiles(p50=2.0, p90=4.0, p99=4.0, min=1.0, n=4)
+    Raises: ValueError if there is no value or ``percent`` is outside 0 to 100.
+
+    >>> percentile([31, 30, 32, 31, 30], 50), percentile([1.0, 2.0], 75)
+    (31.0, 1.75)
+    """
+    if not values:
+        raise ValueError("values must hold at least 1 number, got none")
+    if not 0 <= percent <= 100:
+        raise ValueError(f"percent must be 0 to 100, got {percent}")
+    ordered = sorted(values)
+    rank = percent / 100 * (len(ordered) - 1)
+    below, above = math.floor(rank), math.ceil(rank)
+    return float(ordered[below] + (ordered[above] - ordered[below]) * (rank - below))
+
+
+def percentiles(gaps_s: Sequence[float]) -> Percentiles:
+    """Return p50, p90, p99, the minimum and the number of gaps.
+
+    >>> percentiles([4.0, 1.0, 3.0, 2.0]).p50
+    2.5
     >>> percentiles([]).p50 is None
     True
     """
     if not gaps_s:
         return Percentiles(None, None, None, None, 0)
-    ordered = sorted(gaps_s)
-
-    def rank(percent: int) -> float:
-        return ordered[math.ceil(percent / 100 * len(ordered)) - 1]
-
-    return Percentiles(rank(50), rank(90), rank(99), ordered[0], len(ordered))
+    p50, p90, p99 = (percentile(gaps_s, percent) for percent in (50, 90, 99))
+    return Percentiles(p50, p90, p99, min(gaps_s), len(gaps_s))

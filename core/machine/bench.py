@@ -15,10 +15,10 @@ import torch
 
 from core.config import ModelConfig
 from core.cost.accounting import Pass, forward_total
+from core.decode.latency import percentile
 from core.machine.graph import as_graph
 from core.machine.heavy import fill_cache, matrices_of, weight_bytes_read
 from core.machine.products import ProductChoice, bare_pass, onednn
-from core.machine.stats import percentile
 from core.machine.timing import DeviceClock, calls_for, clock_for
 from core.model.attention import attend, attend_fused
 from core.model.transformer import ForwardOptions, Transformer

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.decode.latency import percentile
 from core.machine.jsonable import from_plain
 from core.machine.records import DeviceInfo
-from core.machine.stats import Spread, percentile, spread
+from core.machine.stats import Spread, spread
 
 KEPT_SAMPLES = 4000
 """Newest steps that are kept for live percentiles (of each point) and for the chart (of all)."""

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 
 import torch
 
+from core.decode.latency import percentile
 from core.machine.caches import stays_in_cache
 from core.machine.device import MIN_PROBE_BYTES
 from core.machine.records import DeviceInfo, ProbeResult
-from core.machine.stats import percentile, spread
+from core.machine.stats import spread
 from core.machine.timing import DeviceClock, clock_for
 
 COLUMNS = 4096

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.machine.stats import percentile
+from core.decode.latency import percentile
 from core.machine.timing import DeviceClock, calls_for
 from core.model.layers import Product, linear
 

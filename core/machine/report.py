@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator
 
 from core.cost.overhead import Comparison, comparisons
+from core.decode.latency import percentile
 from core.machine.jsonable import to_plain
 from core.machine.records import DecodePoint, MeasureResult
-from core.machine.stats import percentile
 
 FORMAT = 1
 COLUMNS = (

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from core.decode.latency import percentile
 from core.machine.bench import DecodeRunner
 from core.machine.caches import stays_in_cache
 from core.machine.conditions import conditions
@@ -35,7 +36,6 @@ from core.machine.records import (
 )
 from core.machine.series import Series
 from core.machine.spec import MeasureSpec
-from core.machine.stats import percentile
 from core.machine.timing import clock_for
 
 Emit = Callable[[dict[str, Any]], None]

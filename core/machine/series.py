@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from core.decode.latency import percentile
 from core.machine.bench import N_WARM_UP, DecodeRunner
 from core.machine.records import DecodePoint, ProbeResult
-from core.machine.stats import percentile, spread
+from core.machine.stats import spread
 
 REPORT_EVERY_S = 0.15
 """Samples are handed over in pieces of about this length, between two timed stretches."""

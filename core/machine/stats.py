@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.decode.latency import percentile
+
 MIN_N_FOR_P99 = 200
 """Samples below which fewer than two lie beyond the 99th percentile."""
-
-
-def percentile(values: Sequence[float], percent: float) -> float:
-    """The percentile with linear interpolation between the ranks, as numpy's default.
-
-    Raises: ValueError if there is no value or ``percent`` is outside 0 to 100.
-
-    >>> percentile([31, 30, 32, 31, 30], 50), percentile([1.0, 2.0], 75)
-    (31.0, 1.75)
-    """
-    if not values:
-        raise ValueError("values must hold at least 1 number, got none")
-    if not 0 <= percent <= 100:
-        raise ValueError(f"percent must be 0 to 100, got {percent}")
-    ordered = sorted(values)
-    rank = percent / 100 * (len(ordered) - 1)
-    below, above = math.floor(rank), math.ceil(rank)
-    return float(ordered[below] + (ordered[above] - ordered[below]) * (rank - below))
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from core.decode.latency import percentile
 from core.machine.floor_parts import floor_parts
 from core.machine.records import DeviceInfo, MeasureResult, Part
-from core.machine.stats import percentile
 from core.machine.tickets import TicketView
 from pages.ui import live_numbers, live_series, units
 from pages.ui.live_numbers import Figures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.machine.stats import percentile
+from core.decode.latency import percentile
 from pages.ui import ticks, units
 
 MOST_POINTS = 360

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from core.decode.latency import burst_latency, latency
+from core.decode.latency import burst_latency, latency, percentile
 from core.machine import timing
-from core.machine.stats import percentile, split_warm_up, spread
+from core.machine.stats import split_warm_up, spread
 from core.machine.timing import DeviceClock, clock_for
 
 
