@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from playwright.sync_api import Browser
 
-from benchmarks.app_browser import FLAGS, WATCH, EmptyFragment, Tab, chromium, served
+from benchmarks.app_browser import EmptyFragment, Tab, chromium, served
 from benchmarks.figures import Figure, interleaved_s, median_ratio
 from core.cost.catalog import find_accelerator, find_model
 from core.cost.planner import PlanRequest, plan
@@ -51,25 +49,3 @@ def _plan_time() -> Figure:
     model, machine = find_model("Llama 3.1 8B"), find_accelerator("H100 SXM 80GB")
     times = interleaved_s({"plan": lambda: plan(PlanRequest(model, 8192, 4, machine))}, rounds=50)
     return Figure("one plan in Python", 1e3 * statistics.median(times["plan"]), "ms")
-
-
-class _Stepper(Tab):
-    """One Streamlit slider, by its key, in a tab of its own."""
-
-    def __init__(self, browser: Browser, url: str, key: str, seen: str) -> None:
-        super().__init__(browser, url, seen, None)
-        self._slider = f".st-key-{key}"
-
-    def step(self, slider: str = "", *, forward: bool) -> float:
-        """Move the slider by one place; return milliseconds from the send to the paint."""
-        return super().step(slider or self._slider, forward=forward)
-
-
-@contextmanager
-def _server(script: str) -> Iterator[str]:
-    """Serve a script; yield its address."""
-    with served(script) as server:
-        yield server.url
-
-
-__all__ = ["FLAGS", "TITLE", "WATCH", "measure"]

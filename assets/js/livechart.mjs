@@ -18,9 +18,6 @@ import { textWidth } from "./pen.mjs"
  * @param {number} ms @param {number} top */
 export const latencyShare = (ms, top) => Math.min(1, Math.max(0, ms / top))
 
-/** How many tokens of a series lie beyond the top of the axis. @param {number[]} values @param {number} top */
-export const beyondTop = (values, top) => values.filter((ms) => ms > top).length
-
 /**
  * Places of the three pictures in a room. Without room for words beside the bar, the words are
  * left to a list below (`words` 0).

@@ -178,20 +178,6 @@ export function margins(width, type, narrow, nEntries) {
   }
 }
 
-/** One pixel per cell, for pictures whose cells are smaller than a few pixels; null leaves a hole.
- * @param {number} width @param {number} height @param {(row: number, column: number) => string|null} colorAt */
-export function cellBitmap(width, height, colorAt) {
-  /** @type {Map<string, number>} */
-  const known = new Map()
-  return pixelCanvas(width, height, (row, column) => {
-    const color = colorAt(row, column)
-    if (color === null) return 0
-    let pixel = known.get(color)
-    if (pixel === undefined) known.set(color, (pixel = packedColor(color)))
-    return pixel
-  })
-}
-
 /** A lower triangle at one pixel a cell, for overviews and small multiples.
  * @param {number} n @param {string[]} ramp @param {(row: number, column: number) => number} shareAt in [0, 1] */
 export function triangleBitmap(n, ramp, shareAt) {

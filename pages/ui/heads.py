@@ -30,9 +30,3 @@ def named_heads() -> tuple[NamedHead, ...]:
     return tuple(
         NamedHead(r["layer"], r["head"], r["name"], r["sentence"], r["score"]) for r in records
     )
-
-
-def head_name(layer: int, head: int) -> str:
-    """What a head is called, or an empty text."""
-    names = [h.name for h in named_heads() if (h.layer, h.head) == (layer, head)]
-    return ", ".join(names)

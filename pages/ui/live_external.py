@@ -27,7 +27,6 @@ _PROBLEM = "_live_external_problem"
 _UPLOAD = "live_external_upload"
 _PICKED = "live_external_picked"
 MOST_RUNS = 6
-MOST_OVER = 2
 MOST_KEPT = 20_000
 """Gaps that are kept of each run; a longer file's are the first ones, and that is said."""
 COLOURS = ("v-text", "k-text")

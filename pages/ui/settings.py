@@ -34,7 +34,6 @@ GROUP_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 URL_PROMPT_CHARS = 2000
 """The last characters of a prompt that an address carries: more than a full context."""
 
-_NUMBER = re.compile(r"-?[0-9]{0,9}\.?[0-9]{1,18}(e-?[0-9]{1,2})?")
 _FOREIGN = ("embed", "utm_")
 
 
