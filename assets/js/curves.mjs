@@ -4,10 +4,11 @@ import { merged } from "./address.mjs"
 import { el, saveBlob, segmented, setAttr, setText } from "./dom.mjs"
 import { readTheme, sizeCanvas } from "./draw.mjs"
 import { LinePainter } from "./linechart.mjs"
+import { keepStages, watchLook } from "./mount.mjs"
 import { CanvasPen } from "./pen.mjs"
 import { SizeSliders } from "./sizes.mjs"
 import { storeGet, storeSubscribe } from "./store.mjs"
-import { fileName, pictureMenu } from "./takeaway.mjs"
+import { StillPicture, fileName, pictureMenu } from "./takeaway.mjs"
 
 const SAVED_CHART = { width: 1040, height: 560 }
 /** How long a slider must rest before the address follows. */
@@ -32,32 +33,6 @@ export const figuresJson = ({ title, figures, formulas, notes, charts }) =>
     curves: Object.fromEntries((charts ?? []).map((/** @type {any} */ chart) => [chart.id, chart.lines.map((/** @type {any} */ { id, x, y }) => ({ id, x, y }))])),
   }, null, 1)
 
-/** The painter as the shared picture export sees it: one still picture of a fixed size. */
-class SavedChart {
-  /** @param {LinePainter} painter */
-  constructor(painter) {
-    this.painter = painter
-    this.run = { nRows: 1, lastStep: 0 }
-  }
-
-  layout() {
-    return { ...this.painter.layout(SAVED_CHART), contentWidth: SAVED_CHART.width, contentHeight: SAVED_CHART.height, rail: 0, band: 0 }
-  }
-
-  settledRows() {
-    return 0
-  }
-
-  paintBase() {}
-
-  paintLegend() {}
-
-  /** @param {any} pen @param {any} lay */
-  paintMoving(pen, lay) {
-    this.painter.paint(pen, lay)
-  }
-}
-
 class CurvesStage {
   /** @param {any} parent a ShadowRoot */
   constructor(parent) {
@@ -78,12 +53,10 @@ class CurvesStage {
     this.raf = 0
     this.build(parent, signal)
     storeSubscribe((key) => key === this.plan && this.load(), signal)
-    document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
-    const watcher = new MutationObserver(() => this.retheme())
-    watcher.observe(document.documentElement, { attributes: true, attributeFilter: ["class", "style", "data-theme"] })
+    watchLook(() => this.retheme(), signal)
     const observer = new ResizeObserver(() => this.schedule())
     observer.observe(this.picture)
-    signal.addEventListener("abort", () => [watcher, observer].forEach((one) => one.disconnect()))
+    signal.addEventListener("abort", () => observer.disconnect())
   }
 
   /** @param {any} parent @param {AbortSignal} signal */
@@ -326,7 +299,7 @@ class CurvesStage {
 
   frameNow() {
     const caption = (this.data.words ?? []).join(" ")
-    return { painters: [new SavedChart(/** @type {any} */ (this.painter))], titles: [this.data.title ?? ""], caption, step: 0, ms: 0, theme: this.theme }
+    return { painters: [new StillPicture(this.painter, SAVED_CHART)], titles: [this.data.title ?? ""], caption, step: 0, ms: 0, theme: this.theme }
   }
 
   dispose() {
@@ -336,20 +309,6 @@ class CurvesStage {
   }
 }
 
-/** @type {WeakMap<object, { stage: CurvesStage, generation: number }>} */
-const curvesStages = new WeakMap()
-
-/** Component entry. @param {any} component */
-export function mountCurves(component) {
-  const parent = component.parentElement
-  const known = curvesStages.get(parent) ?? { stage: new CurvesStage(parent), generation: 0 }
-  curvesStages.set(parent, known)
-  const generation = ++known.generation
-  known.stage.update(component)
-  return () => {
-    if (known.generation !== generation) return
-    known.stage.dispose()
-    curvesStages.delete(parent)
-  }
-}
+/** Component entry. */
+export const mountCurves = keepStages((parent) => new CurvesStage(parent))
 export default mountCurves

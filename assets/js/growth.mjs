@@ -4,11 +4,12 @@ import { el, segmented, setAttr, setText } from "./dom.mjs"
 import { readTheme, sizeCanvas } from "./draw.mjs"
 import { GrowthPainter } from "./growthchart.mjs"
 import { GrowthPanel } from "./growthpanel.mjs"
+import { keepStages, watchLook } from "./mount.mjs"
 import { CanvasPen } from "./pen.mjs"
 import { STEP_MS, phaseNumber } from "./run.mjs"
 import { storeGet, storeSubscribe } from "./store.mjs"
 import { Synced } from "./sync.mjs"
-import { pictureMenu } from "./takeaway.mjs"
+import { StillPicture, pictureMenu } from "./takeaway.mjs"
 import { Transport } from "./transport.mjs"
 
 const GROWTH_LABEL = "Process next token ▶"
@@ -32,32 +33,6 @@ export function continuesGrowth(prev, next) {
   return prev.tokens.slice(0, shared).join("\n") === next.tokens.slice(0, shared).join("\n")
 }
 
-/** The painter as the shared picture export sees it: one still picture of a fixed size. */
-class SavedGrowth {
-  /** @param {any} payload @param {"run"|"context"} span @param {any} theme */
-  constructor(payload, span, theme) {
-    this.painter = new GrowthPainter(payload, span, theme)
-    this.run = { nRows: 1, lastStep: payload.steps.length - 1 }
-  }
-
-  layout() {
-    return { ...this.painter.layout(SAVED), contentWidth: SAVED.width, contentHeight: SAVED.height, rail: 0, band: 0 }
-  }
-
-  settledRows() {
-    return 0
-  }
-
-  paintBase() {}
-
-  paintLegend() {}
-
-  /** @param {any} pen @param {any} lay @param {number} step @param {number} ms */
-  paintMoving(pen, lay, step, ms) {
-    this.painter.paint(pen, lay, step, ms)
-  }
-}
-
 class GrowthStage {
   /** @param {any} parent a ShadowRoot, or the element of the offline page */
   constructor(parent) {
@@ -75,10 +50,7 @@ class GrowthStage {
     this.reports = 0
     this.build(parent, signal)
     storeSubscribe((key) => key === this.data.growth && this.load(), signal)
-    document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
-    const watcher = new MutationObserver(() => this.retheme())
-    watcher.observe(document.documentElement, { attributes: true, attributeFilter: ["class", "style", "data-theme"] })
-    signal.addEventListener("abort", () => watcher.disconnect())
+    watchLook(() => this.retheme(), signal)
   }
 
   /** @param {any} parent @param {AbortSignal} signal */
@@ -195,8 +167,9 @@ class GrowthStage {
 
   frameNow() {
     const { step, ms } = this.transport
+    const painter = new GrowthPainter(this.payload, /** @type {any} */ (this.span.value), this.theme)
     return {
-      painters: [new SavedGrowth(this.payload, /** @type {any} */ (this.span.value), this.theme)],
+      painters: [new StillPicture(painter, SAVED, this.payload.steps.length - 1, painter.paint.bind(painter))],
       titles: [this.payload.words.title], caption: this.frame(step).caption, step, ms, theme: this.theme,
     }
   }
@@ -234,20 +207,6 @@ class GrowthStage {
   }
 }
 
-/** @type {WeakMap<object, { stage: GrowthStage, generation: number }>} */
-const growthStages = new WeakMap()
-
-/** Component entry. @param {any} component */
-export function mountGrowth(component) {
-  const parent = component.parentElement
-  const known = growthStages.get(parent) ?? { stage: new GrowthStage(parent), generation: 0 }
-  growthStages.set(parent, known)
-  const generation = ++known.generation
-  known.stage.update(component)
-  return () => {
-    if (known.generation !== generation) return
-    known.stage.dispose()
-    growthStages.delete(parent)
-  }
-}
+/** Component entry. */
+export const mountGrowth = keepStages((parent) => new GrowthStage(parent))
 export default mountGrowth

@@ -3,40 +3,15 @@
 import { el, setAttr, setText } from "./dom.mjs"
 import { readTheme, sizeCanvas } from "./draw.mjs"
 import { LatencyPainter } from "./livechart.mjs"
+import { keepStages, watchLook } from "./mount.mjs"
 import { CanvasPen } from "./pen.mjs"
 import { storeGet, storeSubscribe } from "./store.mjs"
-import { pictureMenu } from "./takeaway.mjs"
+import { StillPicture, pictureMenu } from "./takeaway.mjs"
 
 const LIVE_KEY = "live"
 const SAVED_LIVE = { width: 1040, height: 520 }
 /** Colours of this picture beside those of every stage. */
 const LIVE_COLORS = ["weights", "k", "v-text", "cached", "line"]
-
-/** The painter as the shared picture export sees it: one still picture of a fixed size. */
-class SavedLatency {
-  /** @param {LatencyPainter} painter */
-  constructor(painter) {
-    this.painter = painter
-    this.run = { nRows: 1, lastStep: 0 }
-  }
-
-  layout() {
-    return { ...this.painter.layout(SAVED_LIVE), contentWidth: SAVED_LIVE.width, contentHeight: SAVED_LIVE.height, rail: 0, band: 0 }
-  }
-
-  settledRows() {
-    return 0
-  }
-
-  paintBase() {}
-
-  paintLegend() {}
-
-  /** @param {any} pen @param {any} lay */
-  paintMoving(pen, lay) {
-    this.painter.paint(pen, lay)
-  }
-}
 
 class LiveStage {
   /** @param {any} parent a ShadowRoot */
@@ -48,12 +23,10 @@ class LiveStage {
     this.raf = 0
     this.build(parent, signal)
     storeSubscribe((key) => key === LIVE_KEY && this.load(), signal)
-    document.fonts?.addEventListener("loadingdone", () => this.retheme(), { signal })
-    const watcher = new MutationObserver(() => this.retheme())
-    watcher.observe(document.documentElement, { attributes: true, attributeFilter: ["class", "style", "data-theme"] })
+    watchLook(() => this.retheme(), signal)
     const observer = new ResizeObserver(() => this.schedule())
     observer.observe(this.picture)
-    signal.addEventListener("abort", () => [watcher, observer].forEach((one) => one.disconnect()))
+    signal.addEventListener("abort", () => observer.disconnect())
   }
 
   /** @param {any} parent @param {AbortSignal} signal */
@@ -204,7 +177,7 @@ class LiveStage {
 
   frameNow() {
     const painter = new LatencyPainter(this.payload, this.theme)
-    return { painters: [new SavedLatency(painter)], titles: [this.payload.title], caption: this.payload.caption, step: 0, ms: 0, theme: this.theme }
+    return { painters: [new StillPicture(painter, SAVED_LIVE)], titles: [this.payload.title], caption: this.payload.caption, step: 0, ms: 0, theme: this.theme }
   }
 
   /** @param {PointerEvent} event */
@@ -227,20 +200,6 @@ class LiveStage {
   }
 }
 
-/** @type {WeakMap<object, { stage: LiveStage, generation: number }>} */
-const liveStages = new WeakMap()
-
-/** Component entry. @param {any} component */
-export function mountLive(component) {
-  const parent = component.parentElement
-  const known = liveStages.get(parent) ?? { stage: new LiveStage(parent), generation: 0 }
-  liveStages.set(parent, known)
-  const generation = ++known.generation
-  known.stage.update(component)
-  return () => {
-    if (known.generation !== generation) return
-    known.stage.dispose()
-    liveStages.delete(parent)
-  }
-}
+/** Component entry. */
+export const mountLive = keepStages((parent) => new LiveStage(parent))
 export default mountLive

@@ -3,38 +3,13 @@
 import { el, segmented, setAttr } from "./dom.mjs"
 import { readTheme, sizeCanvas } from "./draw.mjs"
 import { LinePainter } from "./linechart.mjs"
+import { keepStages } from "./mount.mjs"
 import { CanvasPen } from "./pen.mjs"
-import { pictureMenu } from "./takeaway.mjs"
+import { StillPicture, pictureMenu } from "./takeaway.mjs"
 
 const SAVED_CURVES = { width: 1040, height: 520 }
 const CURVE_COLORS = ["weights", "weights-text", "k"]
 const CURVE_SCALES = { linear: "linear", log: "log" }
-
-/** The painter as the shared picture export sees it. */
-class SavedCurves {
-  /** @param {LinePainter} painter */
-  constructor(painter) {
-    this.painter = painter
-    this.run = { nRows: 1, lastStep: 0 }
-  }
-
-  layout() {
-    return { ...this.painter.layout(SAVED_CURVES), contentWidth: SAVED_CURVES.width, contentHeight: SAVED_CURVES.height, rail: 0, band: 0 }
-  }
-
-  settledRows() {
-    return 0
-  }
-
-  paintBase() {}
-
-  paintLegend() {}
-
-  /** @param {any} pen @param {any} lay */
-  paintMoving(pen, lay) {
-    this.painter.paint(pen, lay)
-  }
-}
 
 /** The chart and the scale that are seen: what was chosen, where it exists, else the first.
  * @param {any[]} charts @param {{ view: string, scale: string }} chosen */
@@ -164,7 +139,7 @@ class CurvesOfLive {
   }
 
   frameNow() {
-    return { painters: [new SavedCurves(/** @type {any} */ (this.painter))], titles: [this.data.title], caption: this.data.words.join(" "), step: 0, ms: 0, theme: this.theme }
+    return { painters: [new StillPicture(this.painter, SAVED_CURVES)], titles: [this.data.title], caption: this.data.words.join(" "), step: 0, ms: 0, theme: this.theme }
   }
 
   dispose() {
@@ -173,20 +148,6 @@ class CurvesOfLive {
   }
 }
 
-/** @type {WeakMap<object, { stage: CurvesOfLive, generation: number }>} */
-const liveCurves = new WeakMap()
-
-/** Component entry. @param {any} component */
-export function mountLiveCurves(component) {
-  const parent = component.parentElement
-  const known = liveCurves.get(parent) ?? { stage: new CurvesOfLive(parent), generation: 0 }
-  liveCurves.set(parent, known)
-  const generation = ++known.generation
-  known.stage.update(component)
-  return () => {
-    if (known.generation !== generation) return
-    known.stage.dispose()
-    liveCurves.delete(parent)
-  }
-}
+/** Component entry. */
+export const mountLiveCurves = keepStages((parent) => new CurvesOfLive(parent))
 export default mountLiveCurves

@@ -2,6 +2,7 @@
 /** "Feel it": one text appearing at several latencies at once. What is on screen follows from the time alone. */
 import { el, setAttr, setText } from "./dom.mjs"
 import { readTheme } from "./draw.mjs"
+import { keepStages } from "./mount.mjs"
 
 /** A frame never jumps further than this, so a sleeping tab wakes where it fell asleep. */
 const LONGEST_FRAME_MS = 100
@@ -122,20 +123,6 @@ class FeelStage {
   }
 }
 
-/** @type {WeakMap<object, { stage: FeelStage, generation: number }>} */
-const feelStages = new WeakMap()
-
-/** Component entry. @param {any} component */
-export function mountFeel(component) {
-  const parent = component.parentElement
-  const known = feelStages.get(parent) ?? { stage: new FeelStage(parent), generation: 0 }
-  feelStages.set(parent, known)
-  const generation = ++known.generation
-  known.stage.update(component)
-  return () => {
-    if (known.generation !== generation) return
-    known.stage.dispose()
-    feelStages.delete(parent)
-  }
-}
+/** Component entry. */
+export const mountFeel = keepStages((parent) => new FeelStage(parent))
 export default mountFeel

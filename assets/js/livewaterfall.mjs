@@ -2,8 +2,9 @@
 /** One decode step, operation by operation: a lane for each group, a bar where each ran. */
 import { el, setAttr, setText } from "./dom.mjs"
 import { readTheme, sizeCanvas } from "./draw.mjs"
+import { keepStages } from "./mount.mjs"
 import { CanvasPen, textWidth } from "./pen.mjs"
-import { pictureMenu } from "./takeaway.mjs"
+import { StillPicture, pictureMenu } from "./takeaway.mjs"
 
 const SAVED_FALL = { width: 1040, height: 260 }
 const FALL_COLORS = ["weights", "cached", "line"]
@@ -74,26 +75,6 @@ export class WaterfallPainter {
   }
 }
 
-/** The painter as the shared picture export sees it. */
-class SavedWaterfall extends WaterfallPainter {
-  layout() {
-    return { ...super.layout(SAVED_FALL), contentWidth: SAVED_FALL.width, contentHeight: SAVED_FALL.height, rail: 0, band: 0 }
-  }
-
-  settledRows() {
-    return 0
-  }
-
-  paintBase() {}
-
-  paintLegend() {}
-
-  /** @param {any} pen @param {any} lay */
-  paintMoving(pen, lay) {
-    this.paint(pen, lay)
-  }
-}
-
 class WaterfallStage {
   /** @param {any} parent a ShadowRoot */
   constructor(parent) {
@@ -148,7 +129,7 @@ class WaterfallStage {
   }
 
   frameNow() {
-    return { painters: [new SavedWaterfall(this.data, this.theme)], titles: [this.data.title], caption: this.data.caption, step: 0, ms: 0, theme: this.theme }
+    return { painters: [new StillPicture(new WaterfallPainter(this.data, this.theme), SAVED_FALL)], titles: [this.data.title], caption: this.data.caption, step: 0, ms: 0, theme: this.theme }
   }
 
   /** @param {PointerEvent} event */
@@ -168,20 +149,6 @@ class WaterfallStage {
   }
 }
 
-/** @type {WeakMap<object, { stage: WaterfallStage, generation: number }>} */
-const waterfallStages = new WeakMap()
-
-/** Component entry. @param {any} component */
-export function mountWaterfall(component) {
-  const parent = component.parentElement
-  const known = waterfallStages.get(parent) ?? { stage: new WaterfallStage(parent), generation: 0 }
-  waterfallStages.set(parent, known)
-  const generation = ++known.generation
-  known.stage.update(component)
-  return () => {
-    if (known.generation !== generation) return
-    known.stage.dispose()
-    waterfallStages.delete(parent)
-  }
-}
+/** Component entry. */
+export const mountWaterfall = keepStages((parent) => new WaterfallStage(parent))
 export default mountWaterfall

@@ -5,6 +5,7 @@ import { CachePainter } from "./cacheview.mjs"
 import { el, segmented, setAttr, setText } from "./dom.mjs"
 import { readTheme } from "./draw.mjs"
 import { HeadStrip } from "./heads.mjs"
+import { keepStages } from "./mount.mjs"
 import { Panel } from "./panel.mjs"
 import { Picture } from "./picture.mjs"
 import { STEP_MS, continuesRun, phaseNumber, runOf } from "./run.mjs"
@@ -235,20 +236,6 @@ class NewRowStage {
   }
 }
 
-/** @type {WeakMap<object, { stage: NewRowStage, generation: number }>} */
-const newRowStages = new WeakMap()
-
-/** Component entry. @param {any} component */
-export function mountNewRow(component) {
-  const parent = component.parentElement
-  const known = newRowStages.get(parent) ?? { stage: new NewRowStage(parent), generation: 0 }
-  newRowStages.set(parent, known)
-  const generation = ++known.generation
-  known.stage.update(component)
-  return () => {
-    if (known.generation !== generation) return
-    known.stage.dispose()
-    newRowStages.delete(parent)
-  }
-}
+/** Component entry. */
+export const mountNewRow = keepStages((parent) => new NewRowStage(parent))
 export default mountNewRow

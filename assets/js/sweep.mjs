@@ -2,6 +2,7 @@
 /** The stage of "Weight sweep": controls, counters, picture and transport over one stored sweep. */
 import { el, setAttr } from "./dom.mjs"
 import { readTheme } from "./draw.mjs"
+import { keepStages } from "./mount.mjs"
 import { storeGet, storeSubscribe } from "./store.mjs"
 import { sweepStepMs } from "./sweepclock.mjs"
 import { SweepControls } from "./sweepcontrols.mjs"
@@ -10,7 +11,7 @@ import { SweepPanel } from "./sweeppanel.mjs"
 import { SweepPainter, progressAt } from "./sweeppicture.mjs"
 import { SweepView } from "./sweepview.mjs"
 import { Synced } from "./sync.mjs"
-import { pictureMenu } from "./takeaway.mjs"
+import { StillPicture, pictureMenu } from "./takeaway.mjs"
 import { Transport } from "./transport.mjs"
 
 const SWEEP_LABEL = "Next column ▶"
@@ -18,34 +19,6 @@ const SWEEP_LABEL = "Next column ▶"
 const BY_HAND_MS = 650
 /** The size of a saved picture, before it is made sharp. */
 const SAVED_SWEEP = { width: 1000, height: 470 }
-
-/** The painter as the shared picture export sees it: one still picture of a fixed size. */
-class SavedSweep {
-  /** @param {any} sweep @param {any} view @param {any} theme */
-  constructor(sweep, view, theme) {
-    this.painter = new SweepPainter(sweep, view, theme)
-    this.run = { nRows: 1, lastStep: sweep.dOut }
-  }
-
-  layout() {
-    const { width, height } = SAVED_SWEEP
-    return { ...this.painter.layout(width, height), contentWidth: width, contentHeight: height, rail: 0, band: 0 }
-  }
-
-  settledRows() {
-    return 0
-  }
-
-  paintBase() {}
-
-  paintLegend() {}
-
-  /** @param {any} pen @param {any} lay @param {number} step @param {number} ms */
-  paintMoving(pen, lay, step, ms) {
-    this.painter.paintStill(pen, lay)
-    this.painter.paintMoving(pen, lay, progressAt(step, ms, ms, this.painter.sweep.dIn))
-  }
-}
 
 class SweepStage {
   /** @param {any} parent a ShadowRoot, or the element of the offline page */
@@ -215,7 +188,13 @@ class SweepStage {
     const { step } = this.transport
     const { words } = /** @type {any} */ (this.sweep).payload
     const title = `${words.matrix}, ${this.choice.dtype.value}, ${this.choice.rows.value === 1 ? words.token : `${this.choice.rows.value} rows`}`
-    return { painters: [new SavedSweep(this.sweep, this.view(), this.theme)], titles: [title], caption: this.caption(step), step, ms: 1, theme: this.theme }
+    const painter = new SweepPainter(/** @type {any} */ (this.sweep), this.view(), this.theme)
+    const paint = (/** @type {any} */ pen, /** @type {any} */ lay, /** @type {number} */ column, /** @type {number} */ ms) => {
+      painter.paintStill(pen, lay)
+      painter.paintMoving(pen, lay, progressAt(column, ms, ms, painter.sweep.dIn))
+    }
+    const still = new StillPicture(painter, SAVED_SWEEP, painter.sweep.dOut, paint)
+    return { painters: [still], titles: [title], caption: this.caption(step), step, ms: 1, theme: this.theme }
   }
 
   /** A frame: everything below follows from (sweep, view, step, ms). @param {number} step @param {number} ms */
@@ -231,20 +210,6 @@ class SweepStage {
   }
 }
 
-/** @type {WeakMap<object, { stage: SweepStage, generation: number }>} */
-const sweepStages = new WeakMap()
-
-/** Component entry. @param {any} component */
-export function mountSweep(component) {
-  const parent = component.parentElement
-  const known = sweepStages.get(parent) ?? { stage: new SweepStage(parent), generation: 0 }
-  sweepStages.set(parent, known)
-  const generation = ++known.generation
-  known.stage.update(component)
-  return () => {
-    if (known.generation !== generation) return
-    known.stage.dispose()
-    sweepStages.delete(parent)
-  }
-}
+/** Component entry. */
+export const mountSweep = keepStages((parent) => new SweepStage(parent))
 export default mountSweep

@@ -97,8 +97,8 @@ export class SweepPainter {
     this.grids = {}
   }
 
-  /** @param {number} width @param {number} height */
-  layout(width, height) {
+  /** @param {{ width: number, height: number }} size */
+  layout({ width, height }) {
     const { cellsIn, cellsOut, dOut } = this.sweep
     return sweepLayout({ width, height, type: this.theme.type, cellsIn, cellsOut, dOut, rows: this.view.rows })
   }

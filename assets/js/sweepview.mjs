@@ -62,7 +62,7 @@ export class SweepView {
     const { clientWidth: width, clientHeight: height } = this.element
     if (!this.painter || width < 40) return null
     this.step = step
-    this.lay = this.painter.layout(width, height)
+    this.lay = this.painter.layout({ width, height })
     this.paintStill(width, height)
     const pen = this.penOf(this.moving, width, height)
     pen.erase(0, 0, width, height)

@@ -13,6 +13,34 @@ const LARGEST_SIDE = 8192
 export const fileName = (words, extension) =>
   `${words.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "one-new-row"}.${extension}`
 
+/** A picture that fills a fixed size, as `paintFrame` wants its painters: no legend and no rail of its own. */
+export class StillPicture {
+  /**
+   * @param {any} painter with `layout({ width, height })` @param {{ width: number, height: number }} size
+   * @param {number} lastStep
+   * @param {(pen: any, lay: any, step: number, ms: number) => void} paint
+   */
+  constructor(painter, size, lastStep = 0, paint = (pen, lay) => painter.paint(pen, lay)) {
+    this.painter = painter
+    this.size = size
+    this.run = { nRows: 1, lastStep }
+    this.paintMoving = paint
+  }
+
+  layout() {
+    const { width, height } = this.size
+    return { ...this.painter.layout(this.size), contentWidth: width, contentHeight: height, rail: 0, band: 0 }
+  }
+
+  settledRows() {
+    return 0
+  }
+
+  paintBase() {}
+
+  paintLegend() {}
+}
+
 /**
  * Paint one frame with title and caption through any pen; returns its size.
  * @param {(width: number, height: number) => any} makePen
