@@ -42,6 +42,8 @@ class StageView:
 
 
 ADDRESS = "onr_address_bar"
+_SENT = "_sent"
+_RUN = "_run_number"
 STAGE_STATES = ("step", "pick", "want", "view", "scale", "mask")
 """What a stage reports back, under ``st.session_state[key]``."""
 
@@ -64,24 +66,51 @@ def _stage(entry: str, function: str) -> Callable[..., Any]:
     )
 
 
+def begin_run() -> None:
+    """Count the runs of whole pages; called once, before anything is mounted."""
+    st.session_state[_RUN] = st.session_state.get(_RUN, 0) + 1
+
+
 def carrier(key: str, payload: Mapping[str, Any], *, slot: str) -> None:
     """Put a payload into the browser's store under ``key``; a slot holds one at a time."""
     mount = _invisible("store", "mountCarrier", "carrier")
     with st.container(key=f"onr_hidden_{slot}"):
-        mount(key=f"carrier_{slot}", data={"key": key, "payload": payload})
+        name = f"carrier_{slot}"
+        mount(key=name, data=_unlike_before(name, {"key": key, "payload": payload}))
 
 
-def stage(
+def stage(entry: str, function: str, view: StageView, *, key: str) -> None:
+    """Mount ``function`` of ``assets/js/<entry>.mjs`` as a stage over the session's run."""
+    mount_stage(entry, function, asdict(view), key=key, states=STAGE_STATES)
+
+
+def mount_stage(
     entry: str,
     function: str,
-    view: StageView,
+    data: Mapping[str, Any],
     *,
     key: str,
+    states: tuple[str, ...] = (),
 ) -> None:
-    """Mount ``function`` of the module ``assets/js/<entry>.mjs`` as a stage."""
-    mount = _stage(entry, function)
-    callbacks = {f"on_{name}_change": _nothing for name in STAGE_STATES}
-    mount(key=key, data=asdict(view), **callbacks)
+    """Mount ``function`` of ``assets/js/<entry>.mjs`` with ``data``; it reports ``states``."""
+    callbacks = {f"on_{name}_change": _nothing for name in states}
+    _stage(entry, function)(key=key, data=_unlike_before(key, data), **callbacks)
+
+
+def _unlike_before(key: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data with a count that rises when they change, or come back after a pause.
+
+    A browser keeps large messages for a few runs, and the server refers to them by their
+    content. Content that came back while the browser was just dropping it would end the
+    connection, so no message is ever like one before the last.
+    """
+    sent: dict[str, tuple[int, int, Mapping[str, Any]]] = st.session_state.setdefault(_SENT, {})
+    count, at, before = sent.get(key, (-1, -1, {}))
+    run: int = st.session_state[_RUN]
+    if before != data or run - at > 1:
+        count += 1
+    sent[key] = (count, run, data)
+    return {**data, "made": count}
 
 
 def stage_state(key: str, name: str) -> Any:
@@ -90,11 +119,11 @@ def stage_state(key: str, name: str) -> Any:
     return None if found is None else found.get(name)
 
 
-def address(data: Mapping[str, Any]) -> None:
+def address(data: Mapping[str, Any], *, key: str = ADDRESS) -> None:
     """Make the browser show the address of this state, as ``address.mjs`` describes it."""
     mount = _invisible("address", "mountAddress")
-    with st.container(key="onr_hidden_address"):
-        mount(key=ADDRESS, data=dict(data), on_restore_change=_nothing)
+    with st.container(key=f"onr_hidden_{key}"):
+        mount(key=key, data=dict(data), on_restore_change=_nothing)
 
 
 def _nothing() -> None:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import streamlit as st
 
-from pages.ui import assets, choices, components
+from pages.ui import choices, components
 
 Check = Callable[[object], int]
 _SEEN = "_plan_seen"
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    return st.components.v2.component(
-        "onr.curves",
-        js=assets.script("curves", "mountCurves"),
-        html=assets.read("html/stage.html"),
-        css=assets.stage_styles("curves"),
-    )
 
 
 def send_plan(page: str, plan: Mapping[str, Any], address: Mapping[str, Any]) -> None:
@@ -37,7 +26,8 @@ def curves_stage(page: str) -> None:
 
     Its script would travel again with every change of its data, so its data never change.
     """
-    _component()(key=_key(page), data={"plan": f"plan:{page}"}, on_sizes_change=_nothing)
+    plan = {"plan": f"plan:{page}"}
+    components.mount_stage("curves", "mountCurves", plan, key=_key(page), states=("sizes",))
 
 
 def take_sizes(page: str, sizes: Mapping[str, Check]) -> None:
@@ -59,10 +49,6 @@ def take_sizes(page: str, sizes: Mapping[str, Check]) -> None:
 
 def _key(page: str) -> str:
     return f"{page}_curves"
-
-
-def _nothing() -> None:
-    """A change reruns the fragment by itself; naming a callback declares the state."""
 
 
 def line(

@@ -6,11 +6,11 @@ import streamlit as st
 
 from pages.ui import assets, caching, components, state
 from pages.ui.registry import APP_NAME, ROOT, Page
-from pages.ui.settings import address_names
 
 
 def open_frame(page: Page) -> None:
     """Draw what comes before the page and read the settings it needs."""
+    components.begin_run()
     state.begin()
     if not page.is_default:
         st.set_page_config(page_title=f"{page.title} · {APP_NAME}")
@@ -23,12 +23,4 @@ def open_frame(page: Page) -> None:
 def close_frame(page: Page) -> None:
     """Draw what comes after the page: the address follows the state it ended in."""
     caching.prepare()
-    components.address(
-        {
-            "wanted": state.query(page.slug),
-            "names": list(address_names()),
-            "page": page.slug,  # another page is another address, even with the same settings
-            "session": state.session_name(),
-            "restored": state.is_restored(),
-        }
-    )
+    components.address(state.address(page.slug))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -15,7 +13,7 @@ from core.cost.elsewhere import elsewhere, least_seconds, usual_devices
 from core.cost.spec import AcceleratorSpec, ModelSpec
 from core.machine.feel import WORDS_PER_MINUTE, Stream, reading_s_per_token, stream
 from core.machine.records import MeasureResult
-from pages.ui import assets, state, units
+from pages.ui import components, state, units
 
 MEASURED = "the model measured here"
 PROMPT_TOKENS = 64
@@ -28,16 +26,6 @@ TEXT = (
     "decides how fast it can. A faster processor would not help; a wider road to the memory would."
 )
 """The streamed text; it names no number, so it is true on every device."""
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    return st.components.v2.component(
-        "onr.livefeel",
-        js=assets.script("livefeel", "mountFeel"),
-        html=assets.read("html/stage.html"),
-        css=assets.stage_styles("livefeel"),
-    )
 
 
 def section(result: MeasureResult | None) -> None:
@@ -53,7 +41,8 @@ def section(result: MeasureResult | None) -> None:
         width=330,
     )
     model = None if chosen == MEASURED else find_model(chosen)
-    _component()(key="live_feel", data={**feel_data(result, model), "lecture": state.lecture()})
+    data = {**feel_data(result, model), "lecture": state.lecture()}
+    components.mount_stage("livefeel", "mountFeel", data, key="live_feel")
 
 
 def pieces(text: str = TEXT) -> list[str]:

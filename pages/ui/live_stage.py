@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -12,7 +10,6 @@ from core.machine.records import MeasureResult
 from core.machine.spec import MeasureSpec
 from core.machine.tickets import TicketView
 from pages.ui import (
-    assets,
     components,
     live_desk,
     live_external,
@@ -31,19 +28,9 @@ IDLE_S = 2.0
 _FOLLOW = "live_follow"
 
 
-@cache
-def _component() -> Callable[..., Any]:
-    return st.components.v2.component(
-        "onr.live",
-        js=assets.script("live", "mountLive"),
-        html=assets.read("html/stage.html"),
-        css=assets.stage_styles("live"),
-    )
-
-
 def stage() -> None:
     """Mount the stage; it draws what the carrier brings and is never sent again."""
-    _component()(key="live_stage", data={"lecture": state.lecture()})
+    components.mount_stage("live", "mountLive", {"lecture": state.lecture()}, key="live_stage")
 
 
 def feed(now: Moment) -> None:

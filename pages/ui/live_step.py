@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import streamlit as st
 
 from core.machine.records import Bar, MeasureResult
-from pages.ui import assets, live_table, scaffold, state, ticks, units
+from pages.ui import components, live_table, scaffold, state, ticks, units
 
 LANES = (
     ("products", "products with weights", "weights"),
@@ -21,16 +19,6 @@ MOST_BARS = 4000
 MOST_ROWS = 8
 
 
-@cache
-def _component() -> Callable[..., Any]:
-    return st.components.v2.component(
-        "onr.livewaterfall",
-        js=assets.script("livewaterfall", "mountWaterfall"),
-        html=assets.read("html/stage.html"),
-        css=assets.stage_styles("livewaterfall"),
-    )
-
-
 def section(result: MeasureResult | None) -> None:
     """Draw the parts and the waterfall of the result on screen."""
     if result is None or not result.bars:
@@ -39,7 +27,8 @@ def section(result: MeasureResult | None) -> None:
     scaffold.findings(
         ("The profiler adds time of its own to each: bars say what runs, not how fast.",)
     )
-    _component()(key="live_waterfall", data={**waterfall_data(result), "lecture": state.lecture()})
+    data = {**waterfall_data(result), "lecture": state.lecture()}
+    components.mount_stage("livewaterfall", "mountWaterfall", data, key="live_waterfall")
     if result.parts:
         live_table.table(
             ("part of the step", "time", "kind", "how it was had"),

@@ -14,7 +14,14 @@ import streamlit as st
 from core.decode.records import RunTrace
 from pages.ui.components import ADDRESS
 from pages.ui.defaults import default_settings
-from pages.ui.settings import Address, Dropped, RunSettings, parse_address, to_query
+from pages.ui.settings import (
+    Address,
+    Dropped,
+    RunSettings,
+    address_names,
+    parse_address,
+    to_query,
+)
 
 _SETTINGS = "_settings"
 _STEPS = "_steps"
@@ -169,6 +176,17 @@ def dismiss_dropped() -> None:
 def query(slug: str) -> dict[str, str]:
     """What the address of page ``slug`` needs to bring this state back."""
     return to_query(settings(), default_settings(), step(slug), lecture())
+
+
+def address(slug: str) -> dict[str, Any]:
+    """What the browser's address follows; another page is another address, alike or not."""
+    return {
+        "wanted": query(slug),
+        "names": list(address_names()),
+        "page": slug,
+        "session": session_name(),
+        "restored": is_restored(),
+    }
 
 
 def permanent_query(slug: str) -> dict[str, str]:

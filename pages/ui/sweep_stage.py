@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -14,10 +12,10 @@ from core.config import STORYTELLER
 from core.decode.records import RunTrace
 from core.decode.sweep_settings import DTYPES
 from core.model.errors import CheckpointError
-from pages.ui import assets, caching, components, runbar, state
+from pages.ui import caching, components, runbar, state
 from pages.ui.registry import Page
 from pages.ui.scaffold import Message
-from pages.ui.settings import RunSettings, address_names, checked
+from pages.ui.settings import RunSettings, checked
 from pages.ui.sweep_payload import MATRIX_LABELS, SweepKey, sweep_payload
 
 STAGE = "weight_sweep_stage"
@@ -80,8 +78,7 @@ def shown_sweep(settings: RunSettings, trace: RunTrace) -> tuple[Sweep | None, t
         key = _key(settings, trace)
         if made is None or made[0] != key:
             payload = sweep_payload(caching.models().get("float32"), trace, key)
-            # Never the same message twice, for the reason given in `_unlike_before`.
-            made = (key, {**payload, "made": secrets.token_hex(8)})
+            made = (key, payload)
             st.session_state[_MADE] = made
     except (ValueError, CheckpointError) as error:
         problems.append(str(error))
@@ -125,18 +122,8 @@ def follow_address(page: Page) -> None:
     """Let the browser's address follow a choice for which only a part of the page ran."""
     if st.session_state.pop(_WHOLE, False):
         return
-    mount = st.components.v2.component(
-        "onr.address_part", js=assets.script("address", "mountAddress")
-    )
-    data = {
-        "wanted": state.query(page.slug),
-        "names": list(address_names()),
-        "page": page.slug,
-        "session": state.session_name(),
-        "restored": True,
-    }
-    with st.container(key="onr_hidden_address_part"):
-        mount(key="address_part", data=data)
+    data = {**state.address(page.slug), "restored": True}
+    components.address(data, key="address_part")
 
 
 def stage(sweep: Sweep, trace: RunTrace) -> None:
@@ -147,22 +134,9 @@ def stage(sweep: Sweep, trace: RunTrace) -> None:
     """
     sent: dict[str, Any] | None = st.session_state.get(_VIEW)
     if sent is None or st.session_state.get(_WHOLE) or sent["sweep"] != str(sweep.key):
-        sent = _unlike_before(stage_view(sweep, trace), sent)
+        sent = stage_view(sweep, trace)
         st.session_state[_VIEW] = sent
-    names = ("pick", "step")
-    callbacks = {f"on_{name}_change": _nothing for name in names}
-    _component()(key=STAGE, data=sent, **callbacks)
-
-
-def _unlike_before(view: dict[str, Any], sent: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what was sent last where nothing has changed, else a view that was never sent.
-
-    A browser keeps large messages for a few runs and a server refers to them. A view that came
-    back while the browser was just dropping it would end the connection, so none comes back.
-    """
-    if sent is not None and {**sent, "made": 0} == {**view, "made": 0}:
-        return sent
-    return {**view, "made": (0 if sent is None else sent["made"]) + 1}
+    components.mount_stage("sweep", "mountSweep", sent, key=STAGE, states=("pick", "step"))
 
 
 def stage_view(sweep: Sweep, trace: RunTrace) -> dict[str, Any]:
@@ -254,18 +228,3 @@ def _take_step(value: Any) -> str | None:
         runbar.choose(columns=columns)
     found: str | None = st.session_state.get(_PROBLEM)
     return found
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    """Register the stage at its first use."""
-    return st.components.v2.component(
-        "onr.sweep",
-        js=assets.script("sweep", "mountSweep"),
-        html=assets.read("html/stage.html"),
-        css=assets.stage_styles("sweep"),
-    )
-
-
-def _nothing() -> None:
-    """State changes rerun the page by themselves; naming a callback declares the state."""

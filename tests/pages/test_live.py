@@ -330,4 +330,4 @@ def test_the_stage_is_sent_once_and_the_figures_through_the_store(
     app = press(open_page("live"), "live_measure")
     host.until_timed()
     app.run()
-    assert mounted(app)["live"] == {"lecture": False}
+    assert mounted(app)["live"] == {"lecture": False, "made": 0}  # not sent anew by any run
